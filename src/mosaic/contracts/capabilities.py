@@ -1,0 +1,103 @@
+"""What a worker says about itself. Everything the rest of MOSAIC knows of a worker is in here."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from mosaic.errors import ConfigError
+
+
+class Lane(StrEnum):
+    TELEMETRY = "telemetry"  # streams every step
+    ANALYTICS = "analytics"  # headline scalars live, the rest in files
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True)
+class WorkerMetadata:
+    """Who made it, for people."""
+
+    name: str
+    version: str = "0"
+    description: str = ""
+    license: str = ""
+    author: str = ""
+    homepage: str = ""
+    upstream_library: str = ""
+    upstream_version: str = ""
+
+
+@dataclass(frozen=True)
+class ReadinessCheck:
+    """Something the worker needs before it can run, checked in its own environment."""
+
+    name: str
+    # "import:<module>", "command:<program>" or "env:<VARIABLE>"
+    check: str
+    fix: str
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class WorkerCapabilities:
+    """Returned by a worker's `get_worker_metadata()`; must not need any heavy import."""
+
+    worker_type: str
+    supported_paradigms: tuple[str, ...] = ("sequential",)
+    env_families: tuple[str, ...] = ()
+    action_spaces: tuple[str, ...] = ()
+    observation_spaces: tuple[str, ...] = ()
+    max_agents: int = 1
+    supports_self_play: bool = False
+    supports_population: bool = False
+    supports_checkpointing: bool = False
+    supports_policy_load: bool = False
+    supports_resume: bool = False
+    supports_pause_resume: bool = False
+    requires_gpu: bool = False
+    gpu_memory_mb: int = 0
+    cpu_cores: int = 1
+    estimated_memory_mb: int = 512
+    lane: Lane = Lane.TELEMETRY
+    # True for a worker that prints its events on stdout; the run host then writes the journal.
+    stdout_events: bool = False
+    readiness_checks: tuple[ReadinessCheck, ...] = ()
+    metadata: WorkerMetadata = field(default_factory=lambda: WorkerMetadata(name="worker"))
+    # JSON Schema of the worker's config, for forms, `--set` and validation.
+    config_schema: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        data = asdict(self)
+        data["lane"] = self.lane.value
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> WorkerCapabilities:
+        """Unknown fields (of a newer worker) are ignored; unknown means hidden, never a crash."""
+        known = {item.name for item in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        try:
+            for name in (
+                "supported_paradigms",
+                "env_families",
+                "action_spaces",
+                "observation_spaces",
+            ):
+                if name in values:
+                    values[name] = tuple(values[name])
+            values["lane"] = Lane(values.get("lane", Lane.TELEMETRY))
+            values["readiness_checks"] = tuple(
+                ReadinessCheck(**check) for check in values.get("readiness_checks", ())
+            )
+            if "metadata" in values:
+                names = {item.name for item in fields(WorkerMetadata)}
+                values["metadata"] = WorkerMetadata(
+                    **{key: text for key, text in values["metadata"].items() if key in names}
+                )
+            return cls(**values)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ConfigError(
+                f"Invalid WorkerCapabilities: {error}", field="capabilities"
+            ) from error

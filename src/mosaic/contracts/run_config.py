@@ -1,0 +1,261 @@
+"""TrainRunConfig: what a caller submits. Parsing refuses whatever could not be honoured."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import PurePosixPath
+from typing import Any
+
+from mosaic.contracts.hostile_text import (
+    is_secret_name,
+    label_problem,
+    relative_path_problem,
+    secret_fields,
+)
+from mosaic.contracts.schema_check import violations
+from mosaic.errors import ConfigError
+
+MAX_CONFIG_BYTES = 4_000_000
+MAX_DEPTH = 64
+RESERVED_PREFIX = "MOSAIC_"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
+
+
+@functools.cache
+def load_schema(name: str) -> dict[str, Any]:
+    """A JSON Schema published with the package, e.g. `load_schema("train_run_config")`."""
+    file = resources.files("mosaic.contracts") / "schemas" / f"{name}.schema.json"
+    schema: dict[str, Any] = json.loads(file.read_text())
+    return schema
+
+
+@dataclass(frozen=True)
+class GpuRequest:
+    requested: int = 0
+    mandatory: bool = False
+
+
+@dataclass(frozen=True)
+class Resources:
+    cpus: int
+    memory_mb: int
+    gpus: GpuRequest = GpuRequest()
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    output_prefix: str = "outputs"
+    persist_logs: bool = True
+    keep_checkpoints: bool = True
+
+
+@dataclass(frozen=True)
+class WorkerSpec:
+    module: str | None = None
+    script: str | None = None
+    arguments: tuple[str, ...] = ()
+    worker_id: str | None = None
+    agent_id: str | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    max_duration_seconds: int | None = None
+    max_steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Retry:
+    max_attempts: int = 1
+    backoff_seconds: float = 1.0
+
+
+@dataclass(frozen=True)
+class TrainRunConfig:
+    run_name: str
+    entry_point: str
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+    resources: Resources
+    artifacts: Artifacts
+    worker: WorkerSpec = WorkerSpec()
+    schedule: Schedule = Schedule()
+    retry: Retry = Retry()
+    priority: int = 0
+    # Exactly what was submitted, so that nothing is dropped on the way to disk.
+    raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+def parse_run_config_json(text: str | bytes) -> TrainRunConfig:
+    """Parse a submitted document; refuses what is too large, too deep or not strict JSON."""
+    if len(text) > MAX_CONFIG_BYTES:
+        raise _invalid(
+            f"the document has {len(text):,} bytes; the limit is {MAX_CONFIG_BYTES:,}",
+            hint="put large data in a file and name the file in the worker's config",
+        )
+    try:
+        data = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise _invalid("the document is nested too deeply", hint="flatten it") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise _invalid(f"not valid JSON: {error}", hint="check quotes and commas") from None
+    return parse_run_config(data)
+
+
+def parse_run_config(data: Any) -> TrainRunConfig:
+    if _depth_exceeds(data, MAX_DEPTH):
+        raise _invalid("the document is nested too deeply", hint=f"at most {MAX_DEPTH} levels")
+    for violation in violations(data, load_schema("train_run_config")):
+        where = f" (at '{violation.path}')" if violation.path else ""
+        raise _invalid(violation.message + where, field=violation.path, hint=violation.hint)
+    _check_strings(data, "")
+    metadata = data.get("metadata", {})
+    worker = metadata.get("worker", {})
+    config = TrainRunConfig(
+        run_name=data["run_name"],
+        entry_point=data["entry_point"],
+        arguments=tuple(data["arguments"]),
+        environment=dict(data["environment"]),
+        resources=Resources(
+            cpus=int(data["resources"]["cpus"]),
+            memory_mb=int(data["resources"]["memory_mb"]),
+            gpus=GpuRequest(**data["resources"].get("gpus", {})),
+        ),
+        artifacts=Artifacts(**data["artifacts"]),
+        worker=WorkerSpec(**{**worker, "arguments": tuple(worker.get("arguments", ()))}),
+        schedule=Schedule(**data.get("schedule", {})),
+        retry=Retry(**data.get("retry", {})),
+        priority=int(data.get("priority", 0)),
+        raw=data,
+    )
+    _check_meaning(config, metadata)
+    return config
+
+
+def _check_meaning(config: TrainRunConfig, metadata: dict[str, Any]) -> None:
+    """Rules a schema cannot say."""
+    if problem := label_problem(config.run_name):
+        raise _invalid(f"run_name {problem}", field="run_name", hint="use a plain label")
+    if problem := relative_path_problem(config.artifacts.output_prefix):
+        raise _invalid(
+            f"artifacts.output_prefix {problem}",
+            field="artifacts.output_prefix",
+            hint="for example 'outputs' or 'outputs/first'",
+        )
+    _check_entry_point(config.entry_point)
+    for name in config.environment:
+        if name.startswith(RESERVED_PREFIX):
+            raise _invalid(
+                f"environment.{name} is reserved for MOSAIC itself",
+                field=f"environment.{name}",
+                hint=f"choose a name that does not start with {RESERVED_PREFIX}",
+            )
+    _check_worker(config.worker)
+    _check_artifact_paths(metadata.get("artifacts", {}), "metadata.artifacts")
+    for where in secret_fields(metadata, "metadata"):
+        raise _invalid(
+            f"{where} looks like a secret, and configs are stored",
+            field=where,
+            hint="put it in 'environment' (for example WANDB_API_KEY); it reaches the worker only",
+        )
+    for where, values in (
+        ("arguments", config.arguments),
+        ("metadata.worker.arguments", config.worker.arguments),
+    ):
+        for index, text in enumerate(values):
+            name, _, value = text.lstrip("-").partition("=")
+            follows = values[index + 1] if index + 1 < len(values) else "-"
+            has_value = bool(value) or not follows.startswith("-")
+            if text.startswith("--") and has_value and is_secret_name(name):
+                raise _invalid(
+                    f"{where}[{index}] looks like a secret, and arguments are visible to all",
+                    field=f"{where}[{index}]",
+                    hint="put it in 'environment'",
+                )
+
+
+def _check_entry_point(text: str) -> None:
+    path = PurePosixPath(text)
+    is_interpreter = path.is_absolute() and ".." not in path.parts
+    if not (is_interpreter or _NAME.fullmatch(text)):
+        raise _invalid(
+            f"entry_point {text[:80]!r} is neither a worker, a module nor an absolute path",
+            field="entry_point",
+            hint="name a worker (see `mosaic workers`), a Python module, or an absolute "
+            "path of a Python interpreter",
+        )
+
+
+def _check_worker(worker: WorkerSpec) -> None:
+    if worker.module and worker.script:
+        raise _invalid(
+            "metadata.worker has both 'module' and 'script'",
+            field="metadata.worker",
+            hint="keep one of the two",
+        )
+    if worker.script is not None:
+        path = PurePosixPath(worker.script)
+        if not path.is_absolute() or ".." in path.parts or path.suffix != ".py":
+            raise _invalid(
+                "metadata.worker.script must be the absolute path of a .py file",
+                field="metadata.worker.script",
+                hint="write the full path, without '..'",
+            )
+
+
+def _check_artifact_paths(value: Any, where: str) -> None:
+    if not isinstance(value, dict):
+        return
+    for key, item in value.items():
+        if key == "relative_path" and isinstance(item, str):
+            if problem := relative_path_problem(item):
+                raise _invalid(f"{where}.{key} {problem}", field=f"{where}.{key}")
+        else:
+            _check_artifact_paths(item, f"{where}.{key}")
+
+
+def _check_strings(value: Any, where: str) -> None:
+    """No NUL bytes and no lone surrogates (neither can be stored or passed on), no NaN, anywhere."""
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise _invalid(f"{where or 'a string'} holds a NUL character", field=where)
+        if any("\ud800" <= c <= "\udfff" for c in value):
+            raise _invalid(f"{where or 'a string'} is not valid Unicode", field=where)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise _invalid(f"{where} is not a finite number", field=where, hint="NaN is not JSON")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_strings(key, where)
+            _check_strings(item, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_strings(item, f"{where}[{index}]")
+
+
+def _depth_exceeds(value: Any, limit: int) -> bool:
+    """Iterative, so that a hostile document cannot exhaust the stack."""
+    level = [value]
+    for _ in range(limit):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _refuse_constant(name: str) -> float:
+    raise _invalid(f"{name} is not valid JSON", hint="write a finite number or null")
+
+
+def _invalid(message: str, *, field: str = "", hint: str = "") -> ConfigError:
+    return ConfigError(f"Invalid TrainRunConfig: {message}", hint=hint, field=field)

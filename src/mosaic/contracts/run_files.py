@@ -1,0 +1,173 @@
+"""Names of the files of one run, and the documents run host and daemon exchange through them.
+
+runs/<RUN>/
+  run.json                  who submitted what and when; enough to rebuild the registry
+  events.jsonl              the journal
+  telemetry.sqlite          what the daemon ingested from it
+  logs/<worker>.stdout.log  logs/<worker>.stderr.log
+  analytics.json
+  attempts/<n>/             one folder per attempt, owned by that attempt's run host
+    lock  claim  live.json  exit.json  host.log  worker.token
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mosaic.processes import ProcessIdentity
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    directory: Path
+
+    @property
+    def record(self) -> Path:
+        return self.directory / "run.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.directory / "events.jsonl"
+
+    @property
+    def telemetry(self) -> Path:
+        return self.directory / "telemetry.sqlite"
+
+    @property
+    def manifest(self) -> Path:
+        return self.directory / "analytics.json"
+
+    @property
+    def logs(self) -> Path:
+        return self.directory / "logs"
+
+    def log(self, worker: str, stream: str) -> Path:
+        return self.logs / f"{worker}.{stream}.log"
+
+    def attempt(self, number: int) -> AttemptFiles:
+        return AttemptFiles(self.directory / "attempts" / str(number))
+
+
+@dataclass(frozen=True)
+class AttemptFiles:
+    directory: Path
+
+    @property
+    def lock(self) -> Path:
+        """Held (flock) by the run host for as long as it lives: the truth about liveness."""
+        return self.directory / "lock"
+
+    @property
+    def claim(self) -> Path:
+        """Created with O_EXCL by whoever starts this attempt first, or by recovery to forbid it."""
+        return self.directory / "claim"
+
+    @property
+    def live(self) -> Path:
+        return self.directory / "live.json"
+
+    @property
+    def exit(self) -> Path:
+        return self.directory / "exit.json"
+
+    @property
+    def host_log(self) -> Path:
+        return self.directory / "host.log"
+
+    @property
+    def token(self) -> Path:
+        return self.directory / "worker.token"
+
+
+@dataclass(frozen=True)
+class AttemptSpec:
+    """What the daemon tells a run host, as one JSON document on its standard input.
+
+    Standard input, because `secrets` must touch neither disk nor argv nor the host's environment.
+    """
+
+    run_id: str
+    attempt: int
+    run_directory: str
+    worker_name: str  # names the log files
+    argv: tuple[str, ...]
+    cwd: str
+    environment: dict[str, str]  # complete: the worker sees this and `secrets`, nothing else
+    secrets: dict[str, str] = field(default_factory=dict)
+    control_socket: str = ""
+    # "stdin": SDK worker, gets JSON lines; "signals": foreign script, paused by SIGSTOP
+    control: str = "stdin"
+    stdout_events: bool = False
+    memory_mb: int | None = None
+    max_processes: int = 4096
+    max_duration_s: float | None = None
+    max_steps: int | None = None  # only for stdout_events workers; the SDK counts its own
+    grace_s: float = 10.0
+    log_max_bytes: int = 20_000_000
+    log_backups: int = 2
+    shm_prefixes: tuple[str, ...] = ()  # names below /dev/shm to unlink when the run is over
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> AttemptSpec:
+        values = dict(data)
+        for name in ("argv", "shm_prefixes"):
+            values[name] = tuple(values.get(name, ()))
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class LiveRecord:
+    """live.json: written once the worker process exists."""
+
+    host: ProcessIdentity
+    worker: ProcessIdentity
+    control_socket: str
+    started_at: float
+    containment: str  # "cgroup" or "subreaper"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> LiveRecord:
+        return cls(
+            host=ProcessIdentity.from_dict(data["host"]),
+            worker=ProcessIdentity.from_dict(data["worker"]),
+            control_socket=data["control_socket"],
+            started_at=data["started_at"],
+            containment=data["containment"],
+        )
+
+
+@dataclass(frozen=True)
+class ExitRecord:
+    """exit.json: the run host's last word, written after the last process of the run is gone."""
+
+    run_id: str
+    attempt: int
+    exit_code: int | None
+    signal: int | None
+    started_at: float
+    finished_at: float
+    # Why the host ended it, if it did: "user_cancel", "time_limit", "max_steps", "memory_limit",
+    # "process_limit", "start_failed"; empty when the worker ended by itself.
+    stop_reason: str = ""
+    # True when the worker had to be killed after the grace period.
+    was_killed: bool = False
+    swept_processes: int = 0
+    max_rss_mb: float = 0.0
+    cpu_seconds: float = 0.0
+    error: str = ""  # with "start_failed": what the system said
+    stderr_tail: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ExitRecord:
+        return cls(**{**data, "stderr_tail": tuple(data.get("stderr_tail", ()))})

@@ -1,0 +1,95 @@
+"""RunRecord: what the daemon knows about a run, as clients see it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mosaic.contracts.run_state import FailureReason, Outcome, RunState
+
+
+@dataclass(frozen=True)
+class Progress:
+    steps: int = 0
+    total_steps: int | None = None
+    episodes: int = 0
+    total_episodes: int | None = None
+    last_return: float | None = None
+    mean_return: float | None = None  # over the last 100 episodes
+    steps_per_second: float | None = None
+
+    @property
+    def fraction(self) -> float | None:
+        """Between 0 and 1, or None when the worker did not say where it ends."""
+        if self.total_steps:
+            return min(1.0, self.steps / self.total_steps)
+        if self.total_episodes:
+            return min(1.0, self.episodes / self.total_episodes)
+        return None
+
+
+@dataclass(frozen=True)
+class Transition:
+    state: RunState
+    at: float
+    reason: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    run_id: str
+    run_name: str
+    worker: str
+    state: RunState
+    outcome: Outcome | None
+    attempt: int
+    priority: int
+    created_at: float
+    updated_at: float
+    started_at: float | None = None
+    finished_at: float | None = None
+    agent_id: str = ""
+    worker_id: str = ""
+    env_id: str = ""
+    failure: FailureReason | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    # Why a run that succeeded stopped early, e.g. "max_steps"; empty otherwise.
+    stop_reason: str = ""
+    stop_requested: bool = False
+    # Why the run looks stuck ("process is stopped", "no heartbeat for 90 s"); empty when healthy.
+    stalled: str = ""
+    # Why a queued run waits ("waiting for 2 CPUs; 1 is free"); empty otherwise.
+    waiting: str = ""
+    last_heartbeat_at: float | None = None
+    progress: Progress = Progress()
+    cpus: int = 1
+    memory_mb: int = 0
+    gpu_slots: tuple[int, ...] = ()
+    checkpoint_uri: str = ""
+    metrics_digest: str = ""
+    quarantined_lines: int = 0
+    # Counts up with every change of any run: a cursor for watchers.
+    revision: int = 0
+    # Only in GetRun: lists leave these out.
+    paths: dict[str, str] = field(default_factory=dict)
+    transitions: tuple[Transition, ...] = ()
+    stderr_tail: tuple[str, ...] = ()
+    capabilities: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_over(self) -> bool:
+        return self.state is RunState.TERM
+
+    @property
+    def failure_reason(self) -> str | None:
+        return self.failure.label if self.failure else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The shape of `mosaic show --json`."""
+        data = asdict(self)
+        data["failure"] = self.failure.to_dict() if self.failure else None
+        data["failure_reason"] = self.failure_reason
+        data["progress"]["fraction"] = self.progress.fraction
+        return data

@@ -1,0 +1,18 @@
+"""Variables the daemon sets for a worker. A worker without them runs alone, events on stdout."""
+
+from __future__ import annotations
+
+RUN_ID = "MOSAIC_RUN_ID"
+RUN_DIR = "MOSAIC_RUN_DIR"
+OUTPUT_DIR = "MOSAIC_OUTPUT_DIR"
+ATTEMPT = "MOSAIC_ATTEMPT"
+JOURNAL = "MOSAIC_JOURNAL"
+AGENT_ID = "MOSAIC_AGENT_ID"
+WORKER_ID = "MOSAIC_WORKER_ID"
+MAX_STEPS = "MOSAIC_MAX_STEPS"
+HEARTBEAT_S = "MOSAIC_HEARTBEAT_S"
+# "stdin": JSON lines {"command": "stop" | "pause" | "resume", …} arrive on standard input.
+CONTROL = "MOSAIC_CONTROL"
+# For workers that speak gRPC themselves: the daemon's address and this attempt's token.
+TRAINER_ADDRESS = "MOSAIC_TRAINER_ADDRESS"
+TOKEN_FILE = "MOSAIC_TOKEN_FILE"

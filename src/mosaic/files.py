@@ -1,0 +1,69 @@
+"""Durable files: the only module that writes a whole file.
+
+A reader sees the old content or the new, never a torn file, also after a power cut: write a
+temporary file in the same directory, fsync it, rename it over the target, fsync the directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """`os.write` may write less than asked; carry on until all of it is out."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def atomic_write(path: Path, data: bytes, mode: int = 0o600) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        try:
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)  # noqa: PTH105 (the low-level call is the point here)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    sync_directory(path.parent)
+
+
+def atomic_write_json(path: Path, value: Any, mode: int = 0o600) -> None:
+    atomic_write(path, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode(), mode)
+
+
+def read_json(path: Path) -> Any | None:
+    """The parsed file, or None when it does not exist."""
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def sync_directory(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def tail_lines(path: Path, count: int, max_bytes: int = 65_536) -> list[str]:
+    """The last lines of a text file, decoded leniently; empty when there is no file."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - max_bytes))
+            text = file.read().decode("utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    return text.splitlines()[-count:]

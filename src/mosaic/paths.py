@@ -1,0 +1,145 @@
+"""Where everything lives below the home directory, and where the sockets are."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from mosaic.contracts.hostile_text import is_run_id
+from mosaic.contracts.run_files import RunFiles
+from mosaic.errors import HomeError, UnknownRunError
+
+HOME_VARIABLE = "MOSAIC_HOME"
+
+
+@dataclass(frozen=True)
+class Home:
+    """One MOSAIC home. Two homes are two independent MOSAICs, each with its own daemon."""
+
+    root: Path
+
+    @classmethod
+    def current(cls) -> Home:
+        """`$MOSAIC_HOME`, or the user's data directory."""
+        if chosen := os.environ.get(HOME_VARIABLE):
+            return cls(Path(chosen).expanduser().absolute())
+        import platformdirs  # deferred: most commands are started with the variable's default
+
+        return cls(Path(platformdirs.user_data_dir("mosaic")))
+
+    @property
+    def trainer(self) -> Path:
+        return self.root / "var" / "trainer"
+
+    @property
+    def configs(self) -> Path:
+        return self.trainer / "configs"
+
+    @property
+    def runs(self) -> Path:
+        return self.trainer / "runs"
+
+    @property
+    def trash(self) -> Path:
+        return self.trainer / "trash"
+
+    @property
+    def registry(self) -> Path:
+        return self.trainer / "registry.sqlite"
+
+    @property
+    def registry_backup(self) -> Path:
+        return self.trainer / "registry.backup.sqlite"
+
+    @property
+    def daemon_lock(self) -> Path:
+        return self.trainer / "daemon.lock"
+
+    @property
+    def daemon_info(self) -> Path:
+        return self.trainer / "daemon.json"
+
+    @property
+    def daemon_token(self) -> Path:
+        return self.trainer / "daemon.token"
+
+    @property
+    def worker_catalog(self) -> Path:
+        return self.trainer / "workers.json"
+
+    @property
+    def worker_manifests(self) -> Path:
+        """Folder of `<name>.toml` files that announce workers outside this environment."""
+        return self.root / "workers"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "var" / "logs"
+
+    @property
+    def daemon_log(self) -> Path:
+        return self.logs / "trainer_daemon.log"
+
+    def config(self, run_id: str) -> Path:
+        return self.configs / f"config-{checked_run_id(run_id)}.json"
+
+    def worker_config(self, run_id: str, slot: int) -> Path:
+        return self.configs / f"worker-{checked_run_id(run_id)}-{slot}.json"
+
+    def run(self, run_id: str) -> RunFiles:
+        return RunFiles(self.runs / checked_run_id(run_id))
+
+    @property
+    def runtime(self) -> Path:
+        """Folder for sockets: short (a socket path holds 107 bytes) and private."""
+        digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:10]
+        base = os.environ.get("XDG_RUNTIME_DIR")
+        if base and len(base) < 40 and Path(base).is_dir():
+            return Path(base) / f"mosaic-{digest}"
+        return Path(tempfile.gettempdir()) / f"mosaic-{os.getuid()}-{digest}"
+
+    @property
+    def daemon_socket(self) -> Path:
+        return self.runtime / "trainer.sock"
+
+    def control_socket(self, run_id: str, attempt: int) -> Path:
+        return self.runtime / f"{checked_run_id(run_id)}-{attempt}.sock"
+
+    def create(self) -> None:
+        """Make the folders, owner-only; raise HomeError with a fix when that is impossible."""
+        try:
+            for folder in (self.configs, self.runs, self.trash, self.logs, self.worker_manifests):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self.runtime)
+        except OSError as error:
+            raise HomeError(
+                f"The home directory {self.root} cannot be used: {error.strerror}",
+                hint=f"make it writable, or set {HOME_VARIABLE} to another directory",
+                path=str(self.root),
+            ) from error
+
+
+def make_private(folder: Path) -> None:
+    """A directory only we can enter; refuses one that somebody else prepared for us."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise HomeError(
+            f"{folder} belongs to another user", hint="remove it or set XDG_RUNTIME_DIR"
+        )
+    if stat.S_IMODE(status.st_mode) != 0o700:
+        folder.chmod(0o700)
+
+
+def checked_run_id(run_id: str) -> str:
+    """The id itself when it is a ULID; raises before anything touches the disk otherwise."""
+    if not is_run_id(run_id):
+        raise UnknownRunError(
+            f"{run_id[:64]!r} is not a run id",
+            hint="a run id has 26 characters; `mosaic runs` lists them",
+        )
+    return run_id

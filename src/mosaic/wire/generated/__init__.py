@@ -1,0 +1,1 @@
+"""Written by protoc; never edit. See tools/generate_proto.sh."""

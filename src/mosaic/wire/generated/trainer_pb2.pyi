@@ -1,0 +1,420 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class SubmitRunRequest(_message.Message):
+    __slots__ = ("config_json", "client_key", "dry_run")
+    CONFIG_JSON_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_KEY_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    config_json: str
+    client_key: str
+    dry_run: bool
+    def __init__(self, config_json: _Optional[str] = ..., client_key: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+
+class SubmitRunResponse(_message.Message):
+    __slots__ = ("run_id", "created", "digest", "command", "preflight")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    PREFLIGHT_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    created: bool
+    digest: str
+    command: _containers.RepeatedScalarFieldContainer[str]
+    preflight: _containers.RepeatedCompositeFieldContainer[PreflightResult]
+    def __init__(self, run_id: _Optional[str] = ..., created: _Optional[bool] = ..., digest: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., preflight: _Optional[_Iterable[_Union[PreflightResult, _Mapping]]] = ...) -> None: ...
+
+class PreflightResult(_message.Message):
+    __slots__ = ("check", "ok", "message", "fix", "required")
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    OK_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    FIX_FIELD_NUMBER: _ClassVar[int]
+    REQUIRED_FIELD_NUMBER: _ClassVar[int]
+    check: str
+    ok: bool
+    message: str
+    fix: str
+    required: bool
+    def __init__(self, check: _Optional[str] = ..., ok: _Optional[bool] = ..., message: _Optional[str] = ..., fix: _Optional[str] = ..., required: _Optional[bool] = ...) -> None: ...
+
+class RunRequest(_message.Message):
+    __slots__ = ("run_id",)
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    def __init__(self, run_id: _Optional[str] = ...) -> None: ...
+
+class CancelRunRequest(_message.Message):
+    __slots__ = ("run_id", "reason", "grace_s")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    GRACE_S_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    reason: str
+    grace_s: float
+    def __init__(self, run_id: _Optional[str] = ..., reason: _Optional[str] = ..., grace_s: _Optional[float] = ...) -> None: ...
+
+class ListRunsRequest(_message.Message):
+    __slots__ = ("states", "outcomes", "contains", "limit")
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    states: _containers.RepeatedScalarFieldContainer[str]
+    outcomes: _containers.RepeatedScalarFieldContainer[str]
+    contains: str
+    limit: int
+    def __init__(self, states: _Optional[_Iterable[str]] = ..., outcomes: _Optional[_Iterable[str]] = ..., contains: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class ListRunsResponse(_message.Message):
+    __slots__ = ("runs", "total")
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    runs: _containers.RepeatedCompositeFieldContainer[RunRecord]
+    total: int
+    def __init__(self, runs: _Optional[_Iterable[_Union[RunRecord, _Mapping]]] = ..., total: _Optional[int] = ...) -> None: ...
+
+class WatchRunsRequest(_message.Message):
+    __slots__ = ("run_ids", "after_revision")
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    AFTER_REVISION_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    after_revision: int
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ..., after_revision: _Optional[int] = ...) -> None: ...
+
+class Progress(_message.Message):
+    __slots__ = ("steps", "total_steps", "episodes", "total_episodes", "last_return", "mean_return", "steps_per_second")
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_STEPS_FIELD_NUMBER: _ClassVar[int]
+    EPISODES_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_EPISODES_FIELD_NUMBER: _ClassVar[int]
+    LAST_RETURN_FIELD_NUMBER: _ClassVar[int]
+    MEAN_RETURN_FIELD_NUMBER: _ClassVar[int]
+    STEPS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    steps: int
+    total_steps: int
+    episodes: int
+    total_episodes: int
+    last_return: float
+    mean_return: float
+    steps_per_second: float
+    def __init__(self, steps: _Optional[int] = ..., total_steps: _Optional[int] = ..., episodes: _Optional[int] = ..., total_episodes: _Optional[int] = ..., last_return: _Optional[float] = ..., mean_return: _Optional[float] = ..., steps_per_second: _Optional[float] = ...) -> None: ...
+
+class Failure(_message.Message):
+    __slots__ = ("kind", "message", "hint", "exit_code", "signal", "error_type")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_FIELD_NUMBER: _ClassVar[int]
+    ERROR_TYPE_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    message: str
+    hint: str
+    exit_code: int
+    signal: int
+    error_type: str
+    def __init__(self, kind: _Optional[str] = ..., message: _Optional[str] = ..., hint: _Optional[str] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., error_type: _Optional[str] = ...) -> None: ...
+
+class Transition(_message.Message):
+    __slots__ = ("state", "at", "reason", "attempt")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    state: str
+    at: float
+    reason: str
+    attempt: int
+    def __init__(self, state: _Optional[str] = ..., at: _Optional[float] = ..., reason: _Optional[str] = ..., attempt: _Optional[int] = ...) -> None: ...
+
+class RunRecord(_message.Message):
+    __slots__ = ("run_id", "run_name", "worker", "state", "outcome", "attempt", "priority", "created_at", "updated_at", "started_at", "finished_at", "agent_id", "worker_id", "env_id", "failure", "exit_code", "signal", "stop_reason", "stop_requested", "stalled", "waiting", "last_heartbeat_at", "progress", "cpus", "memory_mb", "gpu_slots", "checkpoint_uri", "metrics_digest", "quarantined_lines", "revision", "paths", "transitions", "stderr_tail", "capabilities_json")
+    class PathsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_NAME_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    WORKER_ID_FIELD_NUMBER: _ClassVar[int]
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_FIELD_NUMBER: _ClassVar[int]
+    STOP_REASON_FIELD_NUMBER: _ClassVar[int]
+    STOP_REQUESTED_FIELD_NUMBER: _ClassVar[int]
+    STALLED_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    LAST_HEARTBEAT_AT_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    CPUS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_MB_FIELD_NUMBER: _ClassVar[int]
+    GPU_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_URI_FIELD_NUMBER: _ClassVar[int]
+    METRICS_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    QUARANTINED_LINES_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    PATHS_FIELD_NUMBER: _ClassVar[int]
+    TRANSITIONS_FIELD_NUMBER: _ClassVar[int]
+    STDERR_TAIL_FIELD_NUMBER: _ClassVar[int]
+    CAPABILITIES_JSON_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    run_name: str
+    worker: str
+    state: str
+    outcome: str
+    attempt: int
+    priority: int
+    created_at: float
+    updated_at: float
+    started_at: float
+    finished_at: float
+    agent_id: str
+    worker_id: str
+    env_id: str
+    failure: Failure
+    exit_code: int
+    signal: int
+    stop_reason: str
+    stop_requested: bool
+    stalled: str
+    waiting: str
+    last_heartbeat_at: float
+    progress: Progress
+    cpus: int
+    memory_mb: int
+    gpu_slots: _containers.RepeatedScalarFieldContainer[int]
+    checkpoint_uri: str
+    metrics_digest: str
+    quarantined_lines: int
+    revision: int
+    paths: _containers.ScalarMap[str, str]
+    transitions: _containers.RepeatedCompositeFieldContainer[Transition]
+    stderr_tail: _containers.RepeatedScalarFieldContainer[str]
+    capabilities_json: str
+    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., worker: _Optional[str] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., attempt: _Optional[int] = ..., priority: _Optional[int] = ..., created_at: _Optional[float] = ..., updated_at: _Optional[float] = ..., started_at: _Optional[float] = ..., finished_at: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., env_id: _Optional[str] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stop_reason: _Optional[str] = ..., stop_requested: _Optional[bool] = ..., stalled: _Optional[str] = ..., waiting: _Optional[str] = ..., last_heartbeat_at: _Optional[float] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., cpus: _Optional[int] = ..., memory_mb: _Optional[int] = ..., gpu_slots: _Optional[_Iterable[int]] = ..., checkpoint_uri: _Optional[str] = ..., metrics_digest: _Optional[str] = ..., quarantined_lines: _Optional[int] = ..., revision: _Optional[int] = ..., paths: _Optional[_Mapping[str, str]] = ..., transitions: _Optional[_Iterable[_Union[Transition, _Mapping]]] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., capabilities_json: _Optional[str] = ...) -> None: ...
+
+class StreamLogRequest(_message.Message):
+    __slots__ = ("run_id", "stream", "tail_lines", "follow")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    TAIL_LINES_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    stream: str
+    tail_lines: int
+    follow: bool
+    def __init__(self, run_id: _Optional[str] = ..., stream: _Optional[str] = ..., tail_lines: _Optional[int] = ..., follow: _Optional[bool] = ...) -> None: ...
+
+class LogChunk(_message.Message):
+    __slots__ = ("stream", "data")
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    stream: str
+    data: bytes
+    def __init__(self, stream: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class StreamEventsRequest(_message.Message):
+    __slots__ = ("run_id", "cursor", "types", "follow")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    cursor: int
+    types: _containers.RepeatedScalarFieldContainer[str]
+    follow: bool
+    def __init__(self, run_id: _Optional[str] = ..., cursor: _Optional[int] = ..., types: _Optional[_Iterable[str]] = ..., follow: _Optional[bool] = ...) -> None: ...
+
+class EventBatch(_message.Message):
+    __slots__ = ("events", "next_cursor")
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedScalarFieldContainer[bytes]
+    next_cursor: int
+    def __init__(self, events: _Optional[_Iterable[bytes]] = ..., next_cursor: _Optional[int] = ...) -> None: ...
+
+class RecentMetricsRequest(_message.Message):
+    __slots__ = ("run_id", "count", "names")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    count: int
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_id: _Optional[str] = ..., count: _Optional[int] = ..., names: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class MetricPoint(_message.Message):
+    __slots__ = ("name", "value", "step", "timestamp", "seq")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: float
+    step: int
+    timestamp: float
+    seq: int
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., step: _Optional[int] = ..., timestamp: _Optional[float] = ..., seq: _Optional[int] = ...) -> None: ...
+
+class RecentMetricsResponse(_message.Message):
+    __slots__ = ("points",)
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    points: _containers.RepeatedCompositeFieldContainer[MetricPoint]
+    def __init__(self, points: _Optional[_Iterable[_Union[MetricPoint, _Mapping]]] = ...) -> None: ...
+
+class RegisterWorkerRequest(_message.Message):
+    __slots__ = ("run_id", "attempt", "attempt_token", "schema_version", "protocol", "capabilities_json", "worker_id")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    CAPABILITIES_JSON_FIELD_NUMBER: _ClassVar[int]
+    WORKER_ID_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    attempt: int
+    attempt_token: str
+    schema_version: int
+    protocol: str
+    capabilities_json: str
+    worker_id: str
+    def __init__(self, run_id: _Optional[str] = ..., attempt: _Optional[int] = ..., attempt_token: _Optional[str] = ..., schema_version: _Optional[int] = ..., protocol: _Optional[str] = ..., capabilities_json: _Optional[str] = ..., worker_id: _Optional[str] = ...) -> None: ...
+
+class RegisterWorkerResponse(_message.Message):
+    __slots__ = ("accepted_schema_version", "session_token", "journal_offset")
+    ACCEPTED_SCHEMA_VERSION_FIELD_NUMBER: _ClassVar[int]
+    SESSION_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    JOURNAL_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    accepted_schema_version: int
+    session_token: str
+    journal_offset: int
+    def __init__(self, accepted_schema_version: _Optional[int] = ..., session_token: _Optional[str] = ..., journal_offset: _Optional[int] = ...) -> None: ...
+
+class PublishEventsRequest(_message.Message):
+    __slots__ = ("run_id", "session_token", "offset", "chunk")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    session_token: str
+    offset: int
+    chunk: bytes
+    def __init__(self, run_id: _Optional[str] = ..., session_token: _Optional[str] = ..., offset: _Optional[int] = ..., chunk: _Optional[bytes] = ...) -> None: ...
+
+class PublishEventsAck(_message.Message):
+    __slots__ = ("next_offset",)
+    NEXT_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    next_offset: int
+    def __init__(self, next_offset: _Optional[int] = ...) -> None: ...
+
+class ControlRequest(_message.Message):
+    __slots__ = ("run_id", "command_json")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_JSON_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    command_json: str
+    def __init__(self, run_id: _Optional[str] = ..., command_json: _Optional[str] = ...) -> None: ...
+
+class ControlResponse(_message.Message):
+    __slots__ = ("reply_json",)
+    REPLY_JSON_FIELD_NUMBER: _ClassVar[int]
+    reply_json: str
+    def __init__(self, reply_json: _Optional[str] = ...) -> None: ...
+
+class ListWorkersRequest(_message.Message):
+    __slots__ = ("refresh",)
+    REFRESH_FIELD_NUMBER: _ClassVar[int]
+    refresh: bool
+    def __init__(self, refresh: _Optional[bool] = ...) -> None: ...
+
+class Worker(_message.Message):
+    __slots__ = ("name", "module", "python", "source", "error", "capabilities_json", "readiness")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MODULE_FIELD_NUMBER: _ClassVar[int]
+    PYTHON_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    CAPABILITIES_JSON_FIELD_NUMBER: _ClassVar[int]
+    READINESS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    module: str
+    python: str
+    source: str
+    error: str
+    capabilities_json: str
+    readiness: _containers.RepeatedCompositeFieldContainer[PreflightResult]
+    def __init__(self, name: _Optional[str] = ..., module: _Optional[str] = ..., python: _Optional[str] = ..., source: _Optional[str] = ..., error: _Optional[str] = ..., capabilities_json: _Optional[str] = ..., readiness: _Optional[_Iterable[_Union[PreflightResult, _Mapping]]] = ...) -> None: ...
+
+class ListWorkersResponse(_message.Message):
+    __slots__ = ("workers",)
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    workers: _containers.RepeatedCompositeFieldContainer[Worker]
+    def __init__(self, workers: _Optional[_Iterable[_Union[Worker, _Mapping]]] = ...) -> None: ...
+
+class GetHealthRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class HealthResponse(_message.Message):
+    __slots__ = ("healthy", "pid", "started_at", "version", "home", "addresses", "live_runs", "queued_runs", "alarms", "rss_mb", "cpus_total", "cpus_free", "memory_mb_total", "memory_mb_free", "gpus_total", "gpus_free")
+    HEALTHY_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    HOME_FIELD_NUMBER: _ClassVar[int]
+    ADDRESSES_FIELD_NUMBER: _ClassVar[int]
+    LIVE_RUNS_FIELD_NUMBER: _ClassVar[int]
+    QUEUED_RUNS_FIELD_NUMBER: _ClassVar[int]
+    ALARMS_FIELD_NUMBER: _ClassVar[int]
+    RSS_MB_FIELD_NUMBER: _ClassVar[int]
+    CPUS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    CPUS_FREE_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_MB_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_MB_FREE_FIELD_NUMBER: _ClassVar[int]
+    GPUS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    GPUS_FREE_FIELD_NUMBER: _ClassVar[int]
+    healthy: bool
+    pid: int
+    started_at: float
+    version: str
+    home: str
+    addresses: _containers.RepeatedScalarFieldContainer[str]
+    live_runs: int
+    queued_runs: int
+    alarms: _containers.RepeatedScalarFieldContainer[str]
+    rss_mb: float
+    cpus_total: int
+    cpus_free: int
+    memory_mb_total: int
+    memory_mb_free: int
+    gpus_total: int
+    gpus_free: int
+    def __init__(self, healthy: _Optional[bool] = ..., pid: _Optional[int] = ..., started_at: _Optional[float] = ..., version: _Optional[str] = ..., home: _Optional[str] = ..., addresses: _Optional[_Iterable[str]] = ..., live_runs: _Optional[int] = ..., queued_runs: _Optional[int] = ..., alarms: _Optional[_Iterable[str]] = ..., rss_mb: _Optional[float] = ..., cpus_total: _Optional[int] = ..., cpus_free: _Optional[int] = ..., memory_mb_total: _Optional[int] = ..., memory_mb_free: _Optional[int] = ..., gpus_total: _Optional[int] = ..., gpus_free: _Optional[int] = ...) -> None: ...
+
+class DeleteRunResponse(_message.Message):
+    __slots__ = ("freed_bytes",)
+    FREED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    freed_bytes: int
+    def __init__(self, freed_bytes: _Optional[int] = ...) -> None: ...
