@@ -1,0 +1,51 @@
+# Everything a fresh machine needs: Python >= 3.11, git and make. Each target sets itself up.
+VENV ?= .venv
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed-run
+DEV_STAMP := $(VENV)/.installed-dev
+
+.PHONY: run test lint types imports bench chaos docs proto clean
+
+run: $(STAMP)  ## set up, then watch an environment run to its end with live progress
+	@$(PY) tools/first_run.py
+
+test: $(DEV_STAMP)  ## set up, then all tests that every commit must pass
+	$(PY) -m pytest tests
+
+lint: $(DEV_STAMP)
+	$(PY) -m ruff check src tests benchmarks tools
+	$(PY) -m ruff format --check src tests benchmarks tools
+
+types: $(DEV_STAMP)
+	$(PY) -m mypy
+
+imports: $(DEV_STAMP)
+	$(VENV)/bin/lint-imports
+
+bench: $(DEV_STAMP)  ## every hot path as a ratio against a baseline in the same run
+	$(PY) -m benchmarks
+
+chaos: $(DEV_STAMP)  ## real faults: kills, full disks, floods, hostile input
+	$(PY) -m pytest tests/chaos -m chaos -s --timeout 900
+
+docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
+	$(PY) tools/log_events.py
+
+proto: $(DEV_STAMP)
+	PYTHON=$(PY) tools/generate_proto.sh
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "MOSAIC needs Python 3.11 or newer; found " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMP): $(PY) pyproject.toml constraints.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[baseline]'
+	@touch $@
+
+$(DEV_STAMP): $(STAMP)
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[baseline,dev]'
+	@touch $@

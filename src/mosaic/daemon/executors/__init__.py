@@ -1,0 +1,1 @@
+"""Where runs are executed. Every executor has the interface of `base.Executor`."""

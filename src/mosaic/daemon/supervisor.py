@@ -1,0 +1,413 @@
+"""Carries out what `run_lifecycle` decides: stores states, launches, stops, retries, finishes.
+
+Everything that happens to a run goes through `apply`, one event at a time per run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any
+
+from mosaic.contracts.run_record import RunRecord, Transition
+from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
+from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.attempt_spec import SpecBuilder
+from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
+from mosaic.daemon.ingest_loop import IngestLoop
+from mosaic.daemon.registry import Registry
+from mosaic.daemon.run_end import apply_keep_rules
+from mosaic.daemon.run_feed import RunFeed
+from mosaic.daemon.run_lifecycle import (
+    DecideAfterFault,
+    Enqueue,
+    Event,
+    Exited,
+    Failed,
+    FaultHandled,
+    Finish,
+    Instruction,
+    Launch,
+    NeverStarted,
+    Paused,
+    Placed,
+    Registered,
+    Release,
+    Sampled,
+    StopHost,
+    StopRequested,
+    Unpaused,
+    decide,
+)
+from mosaic.daemon.secrets import SecretVault
+from mosaic.errors import MosaicError, RunStateError, StoreError, WorkerStartError
+from mosaic.files import tail_lines
+from mosaic.logs import get_logger
+from mosaic.paths import Home
+from mosaic.telemetry.ingest import IngestReport
+
+log = get_logger(__name__)
+
+DEFAULT_GRACE_S = 10.0
+# What a run host may take beyond the grace period before it is killed itself.
+HOST_PATIENCE_S = 10.0
+STORE_RETRY_S = 1.0
+MAX_VAIN_LAUNCHES = 3
+
+
+class Supervisor:
+    def __init__(
+        self,
+        home: Home,
+        registry: Registry,
+        executor: Executor,
+        vault: SecretVault,
+        specs: SpecBuilder,
+        feed: RunFeed,
+    ) -> None:
+        self.home = home
+        self.registry = registry
+        self.executor = executor
+        self.feed = feed
+        self.active: dict[str, ActiveRun] = {}
+        self.alarms: dict[str, str] = {}
+        # Set whenever the queue is worth another look.
+        self.queue_changed = asyncio.Event()
+        self._vault = vault
+        self._specs = specs
+        self._ingest = IngestLoop(self._on_report, self._on_ingest_trouble)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_closing = False
+
+    # Getting runs in
+
+    def enqueue(self, run: ActiveRun) -> None:
+        self.active[run.run_id] = run
+        self.queue_changed.set()
+        self.feed.notify(run.run_id)
+
+    async def adopt(self, run: ActiveRun) -> None:
+        """A live run of an earlier daemon: take it over, or record how it ended meanwhile."""
+        self.active[run.run_id] = run
+        self._ingest.add(run.run_id, self.home.run(run.run_id))
+        run.control = self._specs.control_of(run.config)
+        verdict = await self.executor.adopt(run.key, self._on_gone)
+        log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
+        if verdict.fate is AttemptFate.ALIVE:
+            if run.record.stop_requested:
+                self._start_stopping(run, "user_cancel", DEFAULT_GRACE_S)
+        else:
+            self._spawn(self._settle(run.key, verdict))
+
+    async def settle_fault(self, run: ActiveRun) -> None:
+        """A run found in FAULT: an earlier daemon died before it could decide what follows."""
+        self.active[run.run_id] = run
+        await self.apply(run, FaultHandled())
+
+    # What happens to runs
+
+    async def apply(self, run: ActiveRun, event: Event) -> RunRecord:
+        """Let the pure lifecycle decide, store the outcome, carry out the instructions."""
+        async with run.lock:
+            decision = decide(run.status(), event)
+            if decision.state is None and not decision.changes:
+                return run.record
+            now = time.time()
+            transition = None
+            if decision.state is not None:
+                attempt = decision.changes.get("attempt", run.record.attempt)
+                transition = Transition(decision.state, now, decision.reason, attempt)
+            changes = dict(decision.changes)
+            if isinstance(event, Placed):
+                changes.update(started_at=now, gpu_slots=run.record.gpu_slots)
+            if any(isinstance(item, Finish) for item in decision.instructions):
+                changes.update(finished_at=now, **self._final_values(run))
+            await self.registry.update(
+                run.run_id,
+                run.record.state,
+                run.record.attempt,
+                transition=transition,
+                **changes,
+            )
+            self._remember(run, transition, changes, now)
+            for instruction in decision.instructions:
+                await self._perform(run, instruction)
+        return run.record
+
+    def _final_values(self, run: ActiveRun) -> dict[str, Any]:
+        """Progress goes to the registry in batches; the last word must be exact."""
+        return {"progress": run.record.progress, "env_id": run.record.env_id}
+
+    def _remember(
+        self, run: ActiveRun, transition: Transition | None, changes: dict[str, Any], now: float
+    ) -> None:
+        state = transition.state if transition else run.record.state
+        transitions = run.record.transitions + ((transition,) if transition else ())
+        run.record = replace(
+            run.record,
+            **changes,
+            state=state,
+            transitions=transitions,
+            updated_at=now,
+            waiting="",
+            revision=self.registry.revision,
+        )
+        if transition:
+            log.info(
+                "run.changed",
+                run_id=run.run_id,
+                state=state,
+                attempt=run.record.attempt,
+                reason=transition.reason,
+            )
+        self.feed.notify(run.run_id)
+
+    async def _perform(self, run: ActiveRun, instruction: Instruction) -> None:
+        match instruction:
+            case Launch():
+                self._spawn(self._launch(run))
+            case StopHost(reason):
+                self._start_stopping(run, reason, DEFAULT_GRACE_S)
+            case Enqueue(failures):
+                if failures:
+                    pause = run.config.retry.backoff_seconds * 2 ** (failures - 1)
+                    run.not_before = time.monotonic() + pause
+                run.queued_at = time.monotonic()
+                run.worker_failure, run.worker_stop_reason = None, ""
+                self.queue_changed.set()
+            case DecideAfterFault():
+                self._spawn(self._retrying(run, FaultHandled()))
+            case Release():
+                run.record = replace(run.record, gpu_slots=(), stalled="")
+                self.queue_changed.set()
+            case Finish():
+                self.active.pop(run.run_id, None)
+                self._vault.drop(run.run_id)
+                self._spawn(asyncio.to_thread(apply_keep_rules, self.home, run.record, run.config))
+
+    async def _launch(self, run: ActiveRun) -> None:
+        key = run.key
+        try:
+            spec = await asyncio.to_thread(self._specs.build, run.record, run.config)
+            run.control = spec.control
+            run.heard_at = time.monotonic()
+            self._ingest.add(run.run_id, self.home.run(run.run_id))
+            await self.executor.launch(spec, self._on_gone)
+        except MosaicError as error:
+            kind = (
+                FailureKind.SECRET_LOST
+                if error.details.get("is_secret")
+                else FailureKind.LAUNCH_ERROR
+            )
+            failure = FailureReason(kind, str(error), error.hint)
+            await self._retrying(run, Failed(failure))
+            return
+        log.info("run.launched", run_id=key.run_id, attempt=key.attempt)
+        if run.control == "signals" and not spec.stdout_events:
+            await self._retrying(run, Registered("a script; it does not register"))
+
+    # How attempts end
+
+    def _on_gone(self, key: AttemptKey) -> None:
+        if not self._is_closing:
+            self._spawn(self._settle(key))
+
+    async def _settle(self, key: AttemptKey, verdict: Verdict | None = None) -> None:
+        """The run host is gone: read everything it left, then say what became of the attempt."""
+        run = self.active.get(key.run_id)
+        if run is None or run.key != key or not run.is_live:
+            return
+        if verdict is None:
+            verdict = await self.executor.examine(key)
+        if verdict.fate is AttemptFate.ALIVE:
+            return
+        if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
+            await self.executor.destroy(key)
+        await self._drain(run)
+        if run.reported is not None:
+            await run.reported  # what the journal said comes before the end
+        await self._retrying(run, self._ending_event(run, verdict))
+
+    def _ending_event(self, run: ActiveRun, verdict: Verdict) -> Event:
+        if verdict.exit is not None:
+            run.record = replace(run.record, stderr_tail=verdict.exit.stderr_tail)
+            return Exited(verdict.exit, run.worker_failure, run.worker_stop_reason)
+        if verdict.fate is AttemptFate.NEVER_STARTED:
+            run.vain_launches += 1
+            if run.vain_launches < MAX_VAIN_LAUNCHES:
+                return NeverStarted()
+            said = tail_lines(self.home.run(run.run_id).attempt(run.record.attempt).host_log, 3)
+            return Failed(
+                FailureReason(
+                    FailureKind.LAUNCH_ERROR,
+                    f"The run host ended {run.vain_launches} times before it started the worker. "
+                    + " ".join(said),
+                    "run `mosaic doctor`",
+                )
+            )
+        if verdict.fate is AttemptFate.INTERRUPTED:
+            return Failed(
+                FailureReason(
+                    FailureKind.INTERRUPTED,
+                    "The machine was restarted while the run was going on.",
+                    "submit it again, or give it retries",
+                )
+            )
+        return Failed(
+            FailureReason(
+                FailureKind.LOST,
+                "The run host was killed, so the exit status is unknown.",
+                "something killed it with SIGKILL; the system may be short of memory",
+            )
+        )
+
+    async def _drain(self, run: ActiveRun) -> None:
+        while not self._is_closing:
+            try:
+                self._on_report(run.run_id, await self._ingest.drain(run.run_id))
+                return
+            except asyncio.CancelledError:
+                raise
+            except StoreError as error:
+                self._on_ingest_trouble(run.run_id, str(error))
+                await asyncio.sleep(STORE_RETRY_S)
+
+    async def _retrying(self, run: ActiveRun, event: Event) -> None:
+        """Apply an event that must not be lost, also while the registry cannot be written."""
+        while not self._is_closing:
+            try:
+                await self.apply(run, event)
+                self.alarms.pop("registry", None)
+                return
+            except RunStateError as error:
+                log.error("event.refused", run_id=run.run_id, error=error)
+                return
+            except StoreError as error:
+                self.alarms["registry"] = str(error)
+                await asyncio.sleep(STORE_RETRY_S)
+
+    # Stopping and pausing
+
+    async def stop(self, run: ActiveRun, reason: str, grace_s: float | None) -> RunRecord:
+        record = await self.apply(run, StopRequested(reason or "stopped by the user"))
+        if grace_s is not None and run.is_live:
+            self._start_stopping(run, "user_cancel", grace_s)
+        return record
+
+    def _start_stopping(self, run: ActiveRun, reason: str, grace_s: float) -> None:
+        if run.stop_task is not None:
+            run.stop_task.cancel()
+        run.stop_task = self._spawn(self._stop_host(run, run.key, reason, grace_s))
+
+    async def _stop_host(
+        self, run: ActiveRun, key: AttemptKey, reason: str, grace_s: float
+    ) -> None:
+        """Ask the run host; kill it (and the worker with it) when it does not deliver."""
+        try:
+            command = {"command": "stop", "reason": reason, "grace_s": grace_s}
+            await self.executor.control(key, command)
+        except WorkerStartError as error:
+            log.warning("host.silent", run_id=key.run_id, error=error)
+        deadline = time.monotonic() + grace_s + HOST_PATIENCE_S
+        with self.feed.watch(key.run_id) as watcher:
+            while run.is_live and run.key == key:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    log.warning("host.killed", run_id=key.run_id, attempt=key.attempt)
+                    await self.executor.destroy(key)
+                    return
+                await watcher.wait(remaining)
+
+    async def pause(self, run: ActiveRun) -> RunRecord:
+        return await self._set_paused(run, True)
+
+    async def unpause(self, run: ActiveRun) -> RunRecord:
+        return await self._set_paused(run, False)
+
+    async def _set_paused(self, run: ActiveRun, wanted: bool) -> RunRecord:
+        command = "pause" if wanted else "resume"
+        reply = await self.executor.control(run.key, {"command": command})
+        if not reply.get("ok"):
+            raise RunStateError(f"The run cannot {command}: {reply.get('error', 'no reason')}")
+        if run.control == "signals":
+            return await self.apply(run, Paused() if wanted else Unpaused())
+        return run.record  # a worker of the SDK confirms through its journal
+
+    # What the journals say
+
+    def _on_report(self, run_id: str, report: IngestReport) -> None:
+        run = self.active.get(run_id)
+        if run is None:
+            return
+        run.heard_at = time.monotonic()
+        self._take_values(run, report)
+        if report.failed is not None:
+            run.worker_failure = report.failed
+        if report.completed is not None:
+            run.worker_stop_reason = str(report.completed.get("stop_reason") or "")
+        events: list[Event] = []
+        if run.record.state in (RunState.HSHK, RunState.RDY):
+            if report.registered is not None:
+                events.append(Registered())
+            if report.has_samples:
+                events.extend((Registered("first sample received"), Sampled()))
+        if report.is_paused is not None:
+            events.append(Paused() if report.is_paused else Unpaused())
+        if events:
+            run.reported = self._spawn(self._apply_in_order(run, run.reported, events))
+        self.feed.notify(run_id)
+
+    async def _apply_in_order(
+        self, run: ActiveRun, before: asyncio.Task[None] | None, events: list[Event]
+    ) -> None:
+        if before is not None:
+            await before
+        for event in events:
+            await self._retrying(run, event)
+
+    def _take_values(self, run: ActiveRun, report: IngestReport) -> None:
+        values: dict[str, Any] = {
+            "progress": report.progress,
+            "quarantined_lines": report.quarantined_total,
+        }
+        if report.registered is not None:
+            values["capabilities"] = report.registered.get("capabilities") or {}
+        if report.env_id:
+            values["env_id"] = report.env_id
+        if report.heartbeat_at is not None:
+            values["last_heartbeat_at"] = report.heartbeat_at
+        if report.checkpoint is not None:
+            values["checkpoint_uri"] = str(report.checkpoint.get("path") or "")
+        run.record = replace(run.record, **values)
+        run.is_progress_stored = False
+
+    def _on_ingest_trouble(self, run_id: str, sentence: str) -> None:
+        name = f"ingest of {run_id}"
+        if sentence:
+            self.alarms[name] = sentence
+        else:
+            self.alarms.pop(name, None)
+
+    # Housekeeping
+
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
+        return task
+
+    def _on_task_done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("task.failed", error=repr(error), task=str(task.get_coro()))
+
+    async def close(self) -> None:
+        """The daemon ends; runs and their hosts go on."""
+        self._is_closing = True
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._ingest.close()
+        await self.executor.close()
