@@ -9,7 +9,7 @@ from typing import Any
 # fullmatch everywhere: `$` would admit a trailing newline.
 RUN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _ENCODED_PATH = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
-_PATH_PIECE = re.compile(r"[A-Za-z0-9_=+@,-][A-Za-z0-9._=+@, -]*")
+_PATH_PIECE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=+@,-]*")
 _SECRET_NAME = re.compile(
     r"(^|[_-])(api[_-]?key|secret([_-]?key)?|passw(or)?d|token|credentials?|private[_-]?key"
     r"|access[_-]?key(_id)?|auth)$",
@@ -38,6 +38,8 @@ def relative_path_problem(text: str) -> str | None:
     """Why this cannot name a folder below a run's directory, or None."""
     if not text:
         return "is empty"
+    if len(text) > 255:
+        return "is longer than 255 characters"
     for piece in text.split("/"):
         if piece == "..":
             return "leaves the run's directory"

@@ -38,9 +38,9 @@ def violations(value: Any, schema: dict[str, Any], path: str = "") -> Iterator[V
         wanted = expected if isinstance(expected, str) else " or ".join(expected)
         yield Violation(path, f"{_shown(value)} is not of type '{wanted}'", _hint(schema))
         return
-    if "const" in schema and value != schema["const"]:
+    if "const" in schema and not _equal(value, schema["const"]):
         yield Violation(path, f"{schema['const']!r} was expected", _hint(schema))
-    if "enum" in schema and value not in schema["enum"]:
+    if "enum" in schema and not any(_equal(value, option) for option in schema["enum"]):
         yield Violation(path, f"{_shown(value)} is not one of {schema['enum']!r}", _hint(schema))
     if "anyOf" in schema:
         yield from _check_any_of(value, schema, path)
@@ -54,6 +54,11 @@ def violations(value: Any, schema: dict[str, Any], path: str = "") -> Iterator[V
         yield from _check_object(value, schema, path)
     elif isinstance(value, list | tuple):
         yield from _check_array(value, schema, path)
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """In JSON true is not 1, though Python says they are equal."""
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
 def _has_type(value: Any, expected: str | list[str]) -> bool:

@@ -39,8 +39,8 @@ class RunScheduler:
         queued = [demand_of(run) for run in supervisor.active.values() if run.is_queued]
         if not queued:
             return
-        if supervisor.alarms:
-            self._explain_wait(next(iter(supervisor.alarms.values())))
+        if sentence := supervisor.alarms.get("disk"):
+            self._explain_wait(sentence)
             return
         in_use = [demand_of(run) for run in supervisor.active.values() if run.is_live]
         now = time.monotonic()
@@ -52,7 +52,9 @@ class RunScheduler:
             except StoreError as error:
                 supervisor.alarms["registry"] = str(error)
                 log.error("run.unplaced", run_id=run.run_id, error=error)
+                run.not_before = time.monotonic() + STORE_RETRY_S
                 return
+            supervisor.alarms.pop("registry", None)
         in_use = [demand_of(run) for run in supervisor.active.values() if run.is_live]
         for run in supervisor.active.values():
             if run.is_queued:

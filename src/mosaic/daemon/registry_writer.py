@@ -1,0 +1,174 @@
+"""The registry's writer: one thread, one connection, many operations per transaction.
+
+A durable commit costs a disk flush. Operations that arrive while one is going on wait for the
+next, which takes all of them at once; each caller hears only after its commit. An operation that
+fails is undone alone (savepoint); the others of its group are not touched.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mosaic.daemon.registry_rows import RunRow
+from mosaic.daemon.registry_store import RegistryStore
+from mosaic.daemon.sqlite_errors import error_name, store_error
+from mosaic.errors import StoreError
+from mosaic.logs import get_logger
+
+log = get_logger(__name__)
+
+MAX_GROUP = 512
+T = TypeVar("T")
+Operation = Callable[[RegistryStore], Any]
+
+
+@dataclass
+class _Request:
+    operation: Operation
+    future: Future[Any]
+    result: Any = None
+    error: Exception | None = None
+
+
+class RegistryWriter:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        reconnect: Callable[[], sqlite3.Connection],
+        on_ended: Callable[[RunRow], None],
+    ) -> None:
+        self._store = RegistryStore(connection)
+        self._reconnect = reconnect
+        self._on_ended = on_ended
+        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._is_closed = False
+        # The newest revision that is on disk.
+        self.revision: int = self._store.revision
+        self._thread = threading.Thread(target=self._work, name="registry", daemon=True)
+        self._thread.start()
+
+    def submit(self, operation: Callable[[RegistryStore], T]) -> Future[T]:
+        future: Future[T] = Future()
+        with self._lock:
+            if self._is_closed:
+                future.set_exception(StoreError("The registry is closed"))
+            else:
+                self._requests.put(_Request(operation, future))
+        return future
+
+    def call(self, action: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Run something on the connection between transactions, such as a backup."""
+        return self.submit(_Outside(action))
+
+    def close(self) -> None:
+        """Finish what was asked for, then let go of the file."""
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+        if not was_closed:
+            self._requests.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        is_open = True
+        while is_open:
+            group = [self._requests.get()]
+            while len(group) < MAX_GROUP:
+                try:
+                    group.append(self._requests.get_nowait())
+                except queue.Empty:
+                    break
+            is_open = None not in group
+            started = [
+                request
+                for request in group
+                if request is not None and request.future.set_running_or_notify_cancel()
+            ]
+            self._serve([r for r in started if not isinstance(r.operation, _Outside)])
+            for request in started:
+                if isinstance(request.operation, _Outside):
+                    self._run(request)
+                    _resolve(request)
+        self._store.connection.close()
+
+    def _serve(self, group: list[_Request]) -> None:
+        if not group:
+            return
+        try:
+            self._commit(group)
+        except sqlite3.Error as error:
+            self._abandon(group, error)
+        else:
+            self.revision = self._store.revision
+            for row in self._store.ended:
+                self._on_ended(row)
+        self._store.ended.clear()
+        for request in group:
+            _resolve(request)
+
+    def _commit(self, group: list[_Request]) -> None:
+        connection = self._store.connection
+        connection.execute("BEGIN IMMEDIATE")
+        for request in group:
+            connection.execute("SAVEPOINT operation")
+            ended = len(self._store.ended)
+            self._run(request)
+            if request.error is not None:
+                if not connection.in_transaction and isinstance(request.error, sqlite3.Error):
+                    raise request.error  # SQLite itself gave up the whole transaction
+                connection.execute("ROLLBACK TO operation")
+                del self._store.ended[ended:]
+            connection.execute("RELEASE operation")
+        self._store.save_counters()
+        connection.execute("COMMIT")
+
+    def _run(self, request: _Request) -> None:
+        try:
+            request.result = request.operation(self._store)
+        except Exception as error:  # noqa: BLE001 (the caller gets it; the writer must live on)
+            request.error = error
+
+    def _abandon(self, group: list[_Request], error: sqlite3.Error) -> None:
+        """The commit failed: nothing of the group is stored, and everybody is told."""
+        log.error("registry.commit_failed", cause=error_name(error), error=str(error))
+        for request in group:
+            if request.error is None:
+                request.error = error
+        store = self._store
+        try:
+            if store.connection.in_transaction:
+                store.connection.execute("ROLLBACK")
+            if error_name(error).startswith("SQLITE_IOERR"):
+                # After a failed flush the connection's idea of the file cannot be trusted.
+                store.connection.close()
+                store.connection = self._reconnect()
+        except sqlite3.Error as second:
+            log.error("registry.reopen_failed", cause=error_name(second), error=str(second))
+
+
+class _Outside:
+    """Marks an operation that needs the bare connection, outside of any transaction."""
+
+    def __init__(self, action: Callable[[sqlite3.Connection], Any]) -> None:
+        self._action = action
+
+    def __call__(self, store: RegistryStore) -> Any:
+        return self._action(store.connection)
+
+
+def _resolve(request: _Request) -> None:
+    error = request.error
+    if error is None:
+        request.future.set_result(request.result)
+    elif isinstance(error, sqlite3.Error):
+        wrapped = store_error(error)
+        wrapped.__cause__ = error
+        request.future.set_exception(wrapped)
+    else:
+        request.future.set_exception(error)

@@ -1,0 +1,65 @@
+"""run.json: what the registry knows of a run that no other file of the run says.
+
+It is written before the run's row is committed, and once more when the run is over. A registry
+that is lost can so be rebuilt from the runs' directories, with the right names and outcomes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from mosaic.contracts.run_files import RunFiles
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import RunState
+from mosaic.daemon.registry_rows import RUN_COLUMNS, RunRow, row_of, storable
+from mosaic.daemon.row_checksum import row_checksum
+from mosaic.files import atomic_write_json
+
+RUN_FILE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """A run about to be created; `record` is as its submitter described it."""
+
+    record: RunRecord
+    # The same key always means the same run, however often it is submitted.
+    client_key: str | None = None
+    config_digest: str = ""
+
+
+def write_run_file(files: RunFiles, new: NewRun) -> None:
+    """Must happen before `Registry.create_run`: recovery relies on every run having this file."""
+    write_row_file(files, row_of(new.record, new.client_key, new.config_digest))
+
+
+def write_row_file(files: RunFiles, row: RunRow) -> None:
+    files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    document = {
+        "version": RUN_FILE_VERSION,
+        "run": row,
+        "checksum": _checksum(row),
+    }
+    atomic_write_json(files.record, document)
+
+
+def read_run_file(files: RunFiles) -> RunRow | None:
+    """The row as it was written, or None when the file is missing or damaged."""
+    try:
+        document: Any = json.loads(files.record.read_bytes())
+        if document["version"] != RUN_FILE_VERSION or not isinstance(document["run"], dict):
+            return None
+        known = {name: value for name, value in document["run"].items() if name in RUN_COLUMNS}
+        row: RunRow = {name: storable(name, value) for name, value in known.items()}
+        if document["checksum"] != _checksum(row) or row["run_id"] != files.directory.name:
+            return None
+        RunState(row["state"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return row
+
+
+def _checksum(row: RunRow) -> str:
+    return row_checksum(item for pair in sorted(row.items()) for item in pair).hex()

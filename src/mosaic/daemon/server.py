@@ -1,0 +1,121 @@
+"""Starts the daemon: lock first, then recovery, then sockets; ends without touching any run."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import secrets
+import signal
+import time
+from dataclasses import dataclass
+
+import grpc
+
+from mosaic import __version__
+from mosaic.daemon.registry import Registry
+from mosaic.daemon.registry_recovery import open_registry
+from mosaic.daemon.service import TrainerService
+from mosaic.daemon.trainer import Trainer
+from mosaic.errors import DaemonConflictError, HomeError
+from mosaic.files import atomic_write, atomic_write_json, read_json
+from mosaic.logs import get_logger
+from mosaic.paths import Home
+from mosaic.processes import identity_of
+from mosaic.wire.auth import TokenInterceptor
+from mosaic.wire.errors import ErrorInterceptor
+from mosaic.wire.generated.trainer_pb2_grpc import add_TrainerServicer_to_server
+from mosaic.wire.server_address import CHANNEL_OPTIONS, TcpAddress, server_credentials
+
+log = get_logger(__name__)
+
+GOODBYE_S = 2.0
+
+
+@dataclass(frozen=True)
+class DaemonOptions:
+    home: Home
+    tcp: TcpAddress | None = None
+    min_free_mb: int = 200
+
+
+async def serve(options: DaemonOptions) -> None:
+    home = options.home
+    home.create()
+    lock = take_lock(home)
+    try:
+        registry = await Registry.open(home)
+        trainer = Trainer(home, registry, options.min_free_mb)
+        try:
+            await trainer.start()
+            await _serve_until_told(options, trainer)
+        finally:
+            await trainer.close()
+    finally:
+        os.close(lock)
+
+
+def take_lock(home: Home) -> int:
+    """One daemon per home. Taken before any socket is bound: gRPC would let two bind one path."""
+    try:
+        fd = os.open(home.daemon_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise HomeError(
+            f"The home directory {home.root} cannot be used: {error.strerror}",
+            hint="make it writable, or set MOSAIC_HOME to another directory",
+        ) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        holder = (read_json(home.daemon_info) or {}).get("pid", "unknown")
+        raise DaemonConflictError(
+            f"Another daemon (pid {holder}) already serves {home.root}",
+            hint="use it, or stop it with `mosaic daemon stop`",
+            pid=holder,
+        ) from None
+    return fd
+
+
+async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
+    home = options.home
+    token = secrets.token_hex(32)
+    server = grpc.aio.server(
+        interceptors=[ErrorInterceptor(), TokenInterceptor(token)], options=CHANNEL_OPTIONS
+    )
+    add_TrainerServicer_to_server(TrainerService(trainer), server)
+    home.daemon_socket.unlink(missing_ok=True)
+    # The socket's mode follows the umask; the directory is private already.
+    previous = os.umask(0o177)
+    try:
+        server.add_insecure_port(f"unix:{home.daemon_socket}")
+        await server.start()
+    finally:
+        os.umask(previous)
+    trainer.addresses.append(f"unix:{home.daemon_socket}")
+    if options.tcp is not None:
+        await _listen_on_tcp(options, trainer, server, token)
+    _announce(home, trainer)
+    ending = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    log.info("daemon.started", pid=os.getpid(), addresses=trainer.addresses)
+    await ending.wait()
+    log.info("daemon.stopped", live_runs=trainer.health()["live_runs"])
+    home.daemon_info.unlink(missing_ok=True)
+    await server.stop(GOODBYE_S)
+    home.daemon_socket.unlink(missing_ok=True)
+
+
+def _announce(home: Home, trainer: Trainer) -> None:
+    identity = identity_of(os.getpid())
+    atomic_write_json(
+        home.daemon_info,
+        {
+            **(identity.to_dict() if identity else {}),
+            "socket": str(home.daemon_socket),
+            "addresses": trainer.addresses,
+            "version": __version__,
+            "started_at": time.time(),
+        },
+    )

@@ -1,0 +1,133 @@
+"""Accepting a run: validate, pre-flight, give it an id, store it durably, hand it to the queue.
+
+Order matters for crash safety: the files are on disk before the row is committed, and the row is
+committed before the caller hears of it. A crash in between leaves a run directory that the next
+start turns into the same run; the caller's retry finds it by its client key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from ulid import ULID
+
+from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_run_config_json
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import RunState
+from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.launch_command import LaunchCommand, resolve_command
+from mosaic.daemon.preflight import PreflightResult, raise_first_failure, run_preflight
+from mosaic.daemon.registry import NewRun, Registry
+from mosaic.daemon.registry_recovery import write_run_file
+from mosaic.daemon.run_queue import Capacity
+from mosaic.daemon.secrets import SecretVault, redact_config, split_secrets
+from mosaic.daemon.worker_catalog import WorkerCatalog
+from mosaic.errors import ConfigError, HomeError
+from mosaic.files import atomic_write_json
+from mosaic.paths import Home
+
+MAX_CLIENT_KEY = 200
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What the caller is told; `run` is None for a dry run."""
+
+    run_id: str
+    created: bool
+    digest: str
+    command: tuple[str, ...]
+    preflight: tuple[PreflightResult, ...]
+    run: ActiveRun | None
+
+
+class Reception:
+    def __init__(
+        self,
+        home: Home,
+        registry: Registry,
+        catalog: WorkerCatalog,
+        vault: SecretVault,
+        capacity: Capacity,
+    ) -> None:
+        self._home = home
+        self._registry = registry
+        self._catalog = catalog
+        self._vault = vault
+        self._capacity = capacity
+
+    async def submit(self, config_json: str, client_key: str, dry_run: bool) -> Submission:
+        if len(client_key) > MAX_CLIENT_KEY:
+            raise ConfigError(
+                f"client_key has {len(client_key)} characters; the limit is {MAX_CLIENT_KEY}",
+                field="client_key",
+            )
+        config = parse_run_config_json(config_json)
+        if client_key and (known := await self._registry.find_client_key(client_key)):
+            return Submission(known, False, "", (), (), None)
+        command = resolve_command(config, self._catalog)
+        results = await run_preflight(config, command, self._capacity, self._home)
+        if dry_run:
+            argv = command.argv("worker-<RUN>-<slot>.json")
+            return Submission("", False, "", argv, tuple(results), None)
+        raise_first_failure(results)
+        return await self._accept(config, client_key, command, tuple(results))
+
+    async def _accept(
+        self,
+        config: TrainRunConfig,
+        client_key: str,
+        command: LaunchCommand,
+        results: tuple[PreflightResult, ...],
+    ) -> Submission:
+        run_id = str(ULID())
+        _, secrets = split_secrets(config.environment)
+        stored = redact_config(config.raw, run_id)
+        digest = hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest()
+        now = time.time()
+        record = RunRecord(
+            run_id=run_id,
+            run_name=config.run_name,
+            worker=command.worker_name,
+            state=RunState.INIT,
+            outcome=None,
+            attempt=0,
+            priority=config.priority,
+            created_at=now,
+            updated_at=now,
+            agent_id=config.worker.agent_id or "agent",
+            worker_id=config.worker.worker_id or command.worker_name,
+            env_id=str(config.worker.config.get("env_id", "")),
+            cpus=config.resources.cpus,
+            memory_mb=config.resources.memory_mb,
+        )
+        new = NewRun(record=record, client_key=client_key or None, config_digest=digest)
+        if secrets:
+            self._vault.put(run_id, secrets)
+        try:
+            await asyncio.to_thread(self._write_files, new, stored)
+        except OSError as error:
+            self._vault.drop(run_id)
+            raise HomeError(
+                f"The run could not be stored: {error.strerror}",
+                hint=f"free some space or check the rights of {self._home.root}",
+            ) from error
+        accepted_id, created = await self._registry.create_run(new)
+        if not created:  # another submission with the same key won the race
+            self._vault.drop(run_id)
+            return Submission(accepted_id, False, digest, (), results, None)
+        record = await self._registry.get(run_id)
+        run = ActiveRun(record, parse_run_config(stored))
+        argv = command.argv(str(self._home.configs / f"worker-{run_id}-<slot>.json"))
+        return Submission(run_id, True, digest, argv, results, run)
+
+    def _write_files(self, new: NewRun, stored: dict[str, Any]) -> None:
+        files = self._home.run(new.record.run_id)
+        files.logs.mkdir(mode=0o700, parents=True)
+        atomic_write_json(self._home.config(new.record.run_id), stored)
+        write_run_file(files, new)

@@ -1,0 +1,306 @@
+"""The trainer: everything the daemon can do, put together. `service` speaks gRPC in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from mosaic import __version__
+from mosaic.contracts.events import MetricPoint
+from mosaic.contracts.run_config import parse_run_config
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import LIVE_STATES, RunState
+from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.attempt_spec import SpecBuilder
+from mosaic.daemon.event_stream import stream_events
+from mosaic.daemon.executors.local import LocalExecutor
+from mosaic.daemon.log_stream import stream_logs
+from mosaic.daemon.registry import Registry, RunFilter
+from mosaic.daemon.run_end import empty_trash, move_to_trash
+from mosaic.daemon.run_feed import RunFeed
+from mosaic.daemon.run_monitor import RunMonitor
+from mosaic.daemon.run_queue import machine_capacity
+from mosaic.daemon.run_scheduler import RunScheduler
+from mosaic.daemon.secrets import SecretVault
+from mosaic.daemon.submission import Reception, Submission
+from mosaic.daemon.supervisor import Supervisor
+from mosaic.daemon.worker_catalog import WorkerCatalog, WorkerEntry
+from mosaic.daemon.worker_sessions import WorkerSessions
+from mosaic.errors import ConfigError, RunStateError, UnknownRunError
+from mosaic.files import read_json, tail_lines
+from mosaic.logs import get_logger
+from mosaic.paths import Home, checked_run_id
+from mosaic.telemetry.queries import recent_metrics
+
+log = get_logger(__name__)
+
+BACKUP_EVERY_S = 3600.0
+STDERR_TAIL_LINES = 20
+
+
+class Trainer:
+    def __init__(self, home: Home, registry: Registry, min_free_mb: int) -> None:
+        self.home = home
+        self.addresses: list[str] = []
+        self._registry = registry
+        self._started_at = time.time()
+        self._catalog = WorkerCatalog(home)
+        self._vault = SecretVault(home)
+        self._feed = RunFeed()
+        self._supervisor = Supervisor(
+            home,
+            registry,
+            LocalExecutor(home),
+            self._vault,
+            SpecBuilder(home, self._catalog, self._vault),
+            self._feed,
+        )
+        self._scheduler = RunScheduler(self._supervisor, machine_capacity())
+        self._monitor = RunMonitor(self._supervisor, min_free_mb)
+        self._reception = Reception(
+            home, registry, self._catalog, self._vault, self._scheduler.capacity
+        )
+        self.sessions = WorkerSessions(home, self._active_run)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Take over what an earlier daemon left, then begin to serve the queue."""
+        began = time.monotonic()
+        records = await self._registry.live_and_queued()
+        self._vault.purge(keep={record.run_id for record in records})
+        await asyncio.gather(*(self._take_over(record) for record in records))
+        log.info("runs.adopted", count=len(records), seconds=round(time.monotonic() - began, 3))
+        self._tasks = [
+            asyncio.create_task(self._scheduler.serve(), name="scheduler"),
+            asyncio.create_task(self._monitor.watch(), name="monitor"),
+            asyncio.create_task(self._back_up(), name="backup"),
+        ]
+        for task in self._tasks:
+            task.add_done_callback(_report_death)
+
+    async def _take_over(self, record: RunRecord) -> None:
+        stored = await asyncio.to_thread(read_json, self.home.config(record.run_id))
+        if stored is None:
+            log.error("config.vanished", run_id=record.run_id)
+            return
+        run = ActiveRun(record, parse_run_config(stored))
+        if record.state in LIVE_STATES:
+            await self._supervisor.adopt(run)
+        elif record.state is RunState.FAULT:
+            await self._supervisor.settle_fault(run)
+        else:
+            self._supervisor.enqueue(run)
+
+    async def _back_up(self) -> None:
+        while True:
+            await asyncio.sleep(BACKUP_EVERY_S)
+            await self._registry.backup()
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.remove_done_callback(_report_death)
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._feed.close()
+        await self._supervisor.close()
+        await self._registry.close()
+
+    # What clients ask for
+
+    async def submit(self, config_json: str, client_key: str, dry_run: bool) -> Submission:
+        submission = await self._reception.submit(config_json, client_key, dry_run)
+        if submission.run is not None:
+            log.info(
+                "run.submitted", run_id=submission.run_id, worker=submission.run.record.worker
+            )
+            self._supervisor.enqueue(submission.run)
+        return submission
+
+    async def cancel(self, run_id: str, reason: str, grace_s: float | None) -> RunRecord:
+        if grace_s is not None and not 0 <= grace_s <= 3600:
+            raise ConfigError(f"grace_s is {grace_s}; it must be 0 to 3600", field="grace_s")
+        run = await self._not_over(run_id, "stopped")
+        return await self._supervisor.stop(run, reason, grace_s)
+
+    async def pause(self, run_id: str) -> RunRecord:
+        run = await self._not_over(run_id, "paused")
+        if run.record.state not in (RunState.RDY, RunState.EXEC):
+            raise RunStateError(
+                f"The run is in state {run.record.state} and cannot be paused",
+                hint="only a run in state RDY or EXEC can be paused",
+            )
+        return await self._supervisor.pause(run)
+
+    async def unpause(self, run_id: str) -> RunRecord:
+        run = await self._not_over(run_id, "resumed")
+        if run.record.state is not RunState.PAUSE:
+            raise RunStateError(
+                f"The run is in state {run.record.state}, not paused",
+                hint="`mosaic pause RUN` pauses it",
+            )
+        return await self._supervisor.unpause(run)
+
+    async def control(self, run_id: str, command: dict[str, Any]) -> dict[str, Any]:
+        run = await self._not_over(run_id, "controlled")
+        if not run.is_live:
+            raise RunStateError("The run has not started yet", hint="wait until it is running")
+        return await self._supervisor.executor.control(
+            run.key, {"command": "send", "line": command}
+        )
+
+    async def delete(self, run_id: str) -> int:
+        record = await self._registry.get(checked_run_id(run_id))
+        if not record.is_over:
+            raise RunStateError(
+                "The run is not over and cannot be deleted",
+                hint=f"stop it first: mosaic stop {run_id}",
+            )
+        await asyncio.to_thread(move_to_trash, self.home, run_id)
+        await self._registry.delete(run_id)
+        self.sessions.forget(run_id)
+        freed = await asyncio.to_thread(empty_trash, self.home, run_id)
+        log.info("run.deleted", run_id=run_id, freed_bytes=freed)
+        return freed
+
+    async def get(self, run_id: str) -> RunRecord:
+        """Everything known about one run."""
+        checked_run_id(run_id)
+        active = self._supervisor.active.get(run_id)
+        record = active.record if active else await self._registry.get(run_id)
+        files = self.home.run(run_id)
+        stderr_log = files.log(record.worker, "stderr")
+        return replace(
+            record,
+            paths={
+                "run_directory": str(files.directory),
+                "config": str(self.home.config(run_id)),
+                "journal": str(files.journal),
+                "telemetry": str(files.telemetry),
+                "stdout_log": str(files.log(record.worker, "stdout")),
+                "stderr_log": str(stderr_log),
+                "manifest": str(files.manifest),
+            },
+            stderr_tail=tuple(tail_lines(stderr_log, STDERR_TAIL_LINES)),
+        )
+
+    async def list(self, chosen: RunFilter) -> tuple[list[RunRecord], int]:
+        records, total = await self._registry.list(chosen)
+        active = self._supervisor.active
+        return [
+            active[record.run_id].record if record.run_id in active else record
+            for record in records
+        ], total
+
+    async def watch(
+        self, run_ids: tuple[str, ...], after_revision: int
+    ) -> AsyncIterator[RunRecord]:
+        for run_id in run_ids:
+            checked_run_id(run_id)
+        with self._feed.watch(*run_ids) as watcher:
+            if run_ids:
+                first = [await self._summary(run_id) for run_id in run_ids]
+            else:
+                first, _ = await self.list(RunFilter())
+            for record in first:
+                if record.revision > after_revision or not record.is_over:
+                    yield record
+            async for changed in watcher.changes():
+                for run_id in changed:
+                    try:
+                        yield await self._summary(run_id)
+                    except UnknownRunError:
+                        continue  # deleted meanwhile
+
+    async def stream_log(
+        self, run_id: str, stream: str, tail: int, follow: bool
+    ) -> AsyncIterator[tuple[str, bytes]]:
+        if stream not in ("", "stdout", "stderr"):
+            raise ConfigError(f"{stream!r} is not one of stdout, stderr", field="stream")
+        record = await self._summary(run_id)
+        streams = (stream,) if stream else ("stdout", "stderr")
+        paths = {name: self.home.run(run_id).log(record.worker, name) for name in streams}
+        is_over = self._is_over(run_id) if follow else lambda: True
+        async for item in stream_logs(run_id, paths, tail, is_over, self._feed):
+            yield item
+
+    async def stream_events(
+        self, run_id: str, cursor: int, types: frozenset[str], follow: bool
+    ) -> AsyncIterator[tuple[list[bytes], int]]:
+        await self._summary(run_id)
+        is_over = self._is_over(run_id) if follow else lambda: True
+        journal = self.home.run(run_id).journal
+        async for item in stream_events(run_id, journal, cursor, types, is_over, self._feed):
+            yield item
+
+    async def recent_metrics(
+        self, run_id: str, count: int, names: tuple[str, ...]
+    ) -> list[MetricPoint]:
+        await self._summary(run_id)
+        store = self.home.run(run_id).telemetry
+        return await asyncio.to_thread(recent_metrics, store, count, names or None)
+
+    async def workers(self, refresh: bool) -> list[WorkerEntry]:
+        return await asyncio.to_thread(self._catalog.entries, refresh)
+
+    def health(self) -> dict[str, Any]:
+        runs = self._supervisor.active.values()
+        live = [run for run in runs if run.is_live]
+        capacity = self._scheduler.capacity
+        busy_gpus = {slot for run in live for slot in run.record.gpu_slots}
+        return {
+            "healthy": not self._supervisor.alarms,
+            "pid": os.getpid(),
+            "started_at": self._started_at,
+            "version": __version__,
+            "home": str(self.home.root),
+            "addresses": self.addresses,
+            "live_runs": len(live),
+            "queued_runs": sum(run.is_queued for run in runs),
+            "alarms": list(self._supervisor.alarms.values()),
+            "rss_mb": _rss_mb(),
+            "cpus_total": capacity.cpus,
+            "cpus_free": max(0, capacity.cpus - sum(run.record.cpus for run in live)),
+            "memory_mb_total": capacity.memory_mb,
+            "memory_mb_free": max(
+                0, capacity.memory_mb - sum(run.record.memory_mb for run in live)
+            ),
+            "gpus_total": len(capacity.gpus),
+            "gpus_free": len(set(capacity.gpus) - busy_gpus),
+        }
+
+    async def _summary(self, run_id: str) -> RunRecord:
+        active = self._supervisor.active.get(checked_run_id(run_id))
+        return active.record if active else await self._registry.get(run_id)
+
+    def _active_run(self, run_id: str) -> ActiveRun:
+        run = self._supervisor.active.get(checked_run_id(run_id))
+        if run is None:
+            raise RunStateError("The run is over or unknown", hint="see `mosaic runs`")
+        return run
+
+    async def _not_over(self, run_id: str, verb: str) -> ActiveRun:
+        run = self._supervisor.active.get(checked_run_id(run_id))
+        if run is None:
+            record = await self._registry.get(run_id)
+            raise RunStateError(
+                f"The run is over ({record.outcome}) and cannot be {verb}",
+                hint=f"see `mosaic show {run_id}`",
+            )
+        return run
+
+    def _is_over(self, run_id: str) -> Any:
+        return lambda: run_id not in self._supervisor.active
+
+
+def _rss_mb() -> float:
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _report_death(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("task.died", task=task.get_name(), error=repr(error))

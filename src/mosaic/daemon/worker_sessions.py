@@ -1,0 +1,108 @@
+"""Workers that speak gRPC: handshake with the attempt's token, then journal chunks by offset."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mosaic.contracts.events import EVENT_SCHEMA_VERSION, PROTOCOL
+from mosaic.daemon.active_run import ActiveRun
+from mosaic.errors import RunStateError, UnauthenticatedError, WorkerProtocolError
+from mosaic.paths import Home
+from mosaic.telemetry.ingest import append_chunk
+
+MAX_CHUNK_BYTES = 8_000_000
+
+
+@dataclass(frozen=True)
+class Session:
+    token: str
+    schema_version: int
+    journal_offset: int
+
+
+class WorkerSessions:
+    def __init__(self, home: Home, find_run: Callable[[str], ActiveRun]) -> None:
+        self._home = home
+        self._find_run = find_run
+        # (run, attempt) to its session token. A restarted daemon has none: workers register again.
+        self._tokens: dict[tuple[str, int], str] = {}
+        self._writing: dict[str, asyncio.Lock] = {}
+
+    async def register(
+        self,
+        run_id: str,
+        attempt: int,
+        attempt_token: str,
+        schema_version: int,
+        protocol: str,
+        capabilities: dict[str, Any],
+        worker_id: str,
+    ) -> Session:
+        run = self._live_run(run_id, attempt)
+        expected = self._home.run(run_id).attempt(attempt).token.read_text()
+        if not hmac.compare_digest(expected.encode(), attempt_token.encode()):
+            raise UnauthenticatedError(
+                "The attempt token is wrong", hint="read it from the file MOSAIC_TOKEN_FILE names"
+            )
+        if protocol.partition("/")[0] != PROTOCOL.partition("/")[0]:
+            raise WorkerProtocolError(f"Unknown protocol {protocol!r}; this is {PROTOCOL}")
+        accepted = min(schema_version or EVENT_SCHEMA_VERSION, EVENT_SCHEMA_VERSION)
+        record = {
+            "type": "worker_registered",
+            "seq": 0,
+            "timestamp": time.time(),
+            "run_id": run_id,
+            "agent_id": run.record.agent_id,
+            "worker_id": worker_id or run.record.worker_id,
+            "schema_version": accepted,
+            "protocol": protocol or PROTOCOL,
+            "attempt": attempt,
+            "capabilities": capabilities,
+        }
+        token = secrets.token_hex(32)
+        self._tokens[run_id, attempt] = token
+        journal = self._home.run(run_id).journal
+        async with self._lock(run_id):
+            size = journal.stat().st_size if journal.exists() else 0
+            line = (json.dumps(record) + "\n").encode()
+            offset = await asyncio.to_thread(append_chunk, journal, size, line)
+        return Session(token, accepted, offset)
+
+    async def publish(self, run_id: str, token: str, offset: int, chunk: bytes) -> int:
+        run = self._find_run(run_id)
+        expected = self._tokens.get((run_id, run.record.attempt), "")
+        if not expected or not hmac.compare_digest(expected.encode(), token.encode()):
+            raise UnauthenticatedError(
+                "The session token is wrong or outdated", hint="call RegisterWorker again"
+            )
+        self._live_run(run_id, run.record.attempt)
+        if len(chunk) > MAX_CHUNK_BYTES:
+            raise WorkerProtocolError(
+                f"A chunk of {len(chunk):,} bytes is too large", hint=f"at most {MAX_CHUNK_BYTES:,}"
+            )
+        async with self._lock(run_id):
+            return await asyncio.to_thread(
+                append_chunk, self._home.run(run_id).journal, offset, chunk
+            )
+
+    def forget(self, run_id: str) -> None:
+        self._tokens = {key: token for key, token in self._tokens.items() if key[0] != run_id}
+        self._writing.pop(run_id, None)
+
+    def _lock(self, run_id: str) -> asyncio.Lock:
+        return self._writing.setdefault(run_id, asyncio.Lock())
+
+    def _live_run(self, run_id: str, attempt: int) -> ActiveRun:
+        run = self._find_run(run_id)
+        if not run.is_live or run.record.attempt != attempt:
+            raise RunStateError(
+                f"Attempt {attempt} of this run is not live", hint="this worker should end"
+            )
+        return run

@@ -1,0 +1,24 @@
+"""The few Linux calls the standard library does not offer: `prctl`, through libc."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None)
+
+
+def become_subreaper() -> bool:
+    """Adopt orphaned descendants, however they were forked, so that none can slip away."""
+    return bool(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when the thread that forked it ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    # The parent may have died before the call above; then no signal will ever come.
+    if os.getppid() != parent:
+        os._exit(127)

@@ -1,0 +1,98 @@
+"""Masks secret values in a stream of bytes, also when a value is split across two reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+
+MASK = b"***"
+# As in `mosaic.logs`: masking a shorter value would shred ordinary text.
+MIN_SECRET_BYTES = 4
+
+
+def secret_patterns(values: Iterable[str]) -> tuple[bytes, ...]:
+    """What to look for: each value as it is, and as it looks inside a JSON string."""
+    patterns: set[bytes] = set()
+    for value in values:
+        spellings = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+        patterns.update(_encoded(spelling) for spelling in spellings)
+    return tuple(sorted(pattern for pattern in patterns if len(pattern) >= MIN_SECRET_BYTES))
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return os.fsencode(text)
+    except UnicodeEncodeError:
+        return b""  # no process can be given such a value, so none can print it
+
+
+class Redactor:
+    """Feed it chunks and write out what it returns; at the end write out `flush()`."""
+
+    def __init__(self, patterns: tuple[bytes, ...]) -> None:
+        self._patterns = patterns
+        # The end of the stream so far that may turn out to be the beginning of a secret …
+        self._held = b""
+        # … and how much of it belongs to a secret that was already written as a mask.
+        self._masked = 0
+
+    def feed(self, chunk: bytes) -> bytes:
+        if not self._patterns:
+            return chunk
+        data = self._held + chunk
+        return self._emit(data, self._undecided_from(data))
+
+    def flush(self) -> bytes:
+        return self._emit(self._held, len(self._held))
+
+    def _emit(self, data: bytes, end: int) -> bytes:
+        """The redacted data up to `end`; the rest is held."""
+        pieces: list[bytes] = []
+        position = masked = 0
+        for start, stop in self._secret_spans(data):
+            if start >= end:
+                break
+            pieces.append(data[position:start])
+            if start > 0 or self._masked == 0:
+                pieces.append(MASK)
+            position = min(stop, end)
+            masked = max(0, stop - end)
+        pieces.append(data[position:end])
+        self._held, self._masked = data[end:], masked
+        return b"".join(pieces)
+
+    def _secret_spans(self, data: bytes) -> list[tuple[int, int]]:
+        """Where secrets are; overlapping ones are merged, so that no piece of either shows."""
+        found = [(0, self._masked)] if self._masked else []
+        for pattern in self._patterns:
+            start = data.find(pattern)
+            while start >= 0:
+                found.append((start, start + len(pattern)))
+                start = data.find(pattern, start + 1)
+        merged: list[tuple[int, int]] = []
+        for start, stop in sorted(found):
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+            else:
+                merged.append((start, stop))
+        return merged
+
+    def _undecided_from(self, data: bytes) -> int:
+        """The first position whose bytes up to the end could be the beginning of a secret."""
+        undecided = len(data)
+        for pattern in self._patterns:
+            position = max(0, len(data) - len(pattern) + 1)
+            while (position := data.find(pattern[:1], position, undecided)) >= 0:
+                if pattern.startswith(data[position:]):
+                    undecided = position
+                    break
+                position += 1
+        return undecided
+
+
+def redact(text: str, patterns: tuple[bytes, ...]) -> str:
+    """The same for a text that is there as a whole."""
+    redactor = Redactor(patterns)
+    data = text.encode(errors="replace")
+    return (redactor.feed(data) + redactor.flush()).decode(errors="replace")

@@ -1,0 +1,113 @@
+"""Starts the worker: own session, own environment, dies with the host, output into pipes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+
+from mosaic.runhost.linux import die_with_parent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import NoReturn
+
+# Room for a burst while the host is busy with the disk.
+PIPE_BYTES = 262_144
+
+
+class StartFailure(Exception):  # noqa: N818 (an outcome of the attempt, not a fault of ours)
+    """The worker's program could not be executed; the message says what the system said."""
+
+
+class SpawnedWorker:
+    """The host's ends of the pipes; `stdin` is None when the worker takes no commands."""
+
+    def __init__(self, pid: int, stdin: int | None, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+
+
+def spawn_worker(
+    argv: Sequence[str],
+    cwd: str,
+    environment: Mapping[str, str],
+    takes_commands: bool,
+    join_groups: Callable[[], None],
+) -> SpawnedWorker:
+    """Call from the main thread only: the worker is killed when the forking thread ends."""
+    stdin_write: int | None = None
+    if takes_commands:
+        stdin_read, stdin_write = os.pipe()
+    else:
+        stdin_read = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+    stdout_read, stdout_write = _wide_pipe()
+    stderr_read, stderr_write = _wide_pipe()
+    report_read, report_write = os.pipe()
+    host = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _become_worker(
+            host, argv, cwd, environment, (stdin_read, stdout_write, stderr_write), report_write,
+            join_groups,
+        )  # fmt: skip
+    for fd in (stdin_read, stdout_write, stderr_write, report_write):
+        os.close(fd)
+    # End of file comes when exec closes the other end; text comes when something failed.
+    report = b"".join(iter(lambda: os.read(report_read, 4096), b""))
+    os.close(report_read)
+    if report:
+        os.waitpid(pid, 0)
+        for end in (stdin_write, stdout_read, stderr_read):
+            if end is not None:
+                os.close(end)
+        raise StartFailure(report.decode(errors="replace"))
+    return SpawnedWorker(pid, stdin_write, stdout_read, stderr_read)
+
+
+def _wide_pipe() -> tuple[int, int]:
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    try:
+        fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    except OSError:
+        pass  # beyond this user's share of pipe memory: the default size works as well
+    return read_end, write_end
+
+
+def _become_worker(
+    host: int,
+    argv: Sequence[str],
+    cwd: str,
+    environment: Mapping[str, str],
+    standard: tuple[int, int, int],
+    report: int,
+    join_groups: Callable[[], None],
+) -> NoReturn:
+    failed = f"the working directory {cwd}"
+    try:
+        os.setsid()
+        die_with_parent(host)
+        join_groups()
+        os.chdir(cwd)
+        failed = argv[0]
+        for target, fd in enumerate(standard):
+            os.dup2(fd, target)
+        _default_signals()
+        os.execvpe(argv[0], argv, environment)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        os.write(report, f"The worker could not be started: {failed}: {reason}".encode())
+    finally:
+        os._exit(127)
+
+
+def _default_signals() -> None:
+    """Ignored signals and the signal mask survive exec; a worker must start with neither."""
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

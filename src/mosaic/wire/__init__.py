@@ -1,0 +1,1 @@
+"""What travels between the daemon and its clients: messages, errors and credentials."""

@@ -1,0 +1,57 @@
+"""Durable files: the old content or the new, nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mosaic.files import atomic_write, atomic_write_json, read_json, tail_lines
+
+
+def test_the_file_is_private_and_complete(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    atomic_write_json(path, {"a": [1, 2]})
+    assert read_json(path) == {"a": [1, 2]}
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_litter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    atomic_write(path, b"old")
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        atomic_write(path, b"new")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old"
+    assert [item.name for item in tmp_path.iterdir()] == ["a"]
+
+
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:3]))
+    atomic_write(tmp_path / "a", b"0123456789")
+    monkeypatch.undo()
+    assert (tmp_path / "a").read_bytes() == b"0123456789"
+
+
+def test_nan_is_refused_rather_than_written_as_invalid_json(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        atomic_write_json(tmp_path / "a", {"x": float("nan")})
+    assert not list(tmp_path.iterdir())
+
+
+def test_tail_of_a_missing_file_is_empty(tmp_path: Path) -> None:
+    assert tail_lines(tmp_path / "no", 3) == []
+
+
+def test_tail_survives_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"one\n\xff\xfe two\nthree")
+    assert tail_lines(tmp_path / "log", 2) == ["\ufffd\ufffd two", "three"]
