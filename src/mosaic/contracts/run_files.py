@@ -19,6 +19,11 @@ from typing import Any
 from mosaic.processes import ProcessIdentity
 
 
+def shared_memory_prefixes(run_id: str) -> tuple[str, ...]:
+    """How names below /dev/shm start that belong to a run and go with it."""
+    return (f"mosaic.fastlane.{run_id}", f"mosaic.{run_id}")
+
+
 @dataclass(frozen=True)
 class RunFiles:
     directory: Path

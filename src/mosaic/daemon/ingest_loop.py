@@ -48,6 +48,10 @@ class IngestLoop:
             self._journals.setdefault(run_id, journal)
             self._condition.notify()
 
+    async def recall(self, run_id: str, attempt: int) -> IngestReport:
+        """What earlier steps, perhaps of an earlier daemon, have found of this attempt."""
+        return await asyncio.to_thread(self._journals[run_id].recall, attempt)
+
     async def drain(self, run_id: str) -> IngestReport:
         """Ingest all that is in the journal now, close the store, forget the run."""
         future: Future[IngestReport] = Future()

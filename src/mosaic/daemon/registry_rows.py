@@ -190,7 +190,10 @@ def failure_of_text(text: str) -> FailureReason:
 def _failure_text(failure: FailureReason) -> str:
     fields = failure.to_dict()
     return json.dumps(
-        {key: storable_text(item) if isinstance(item, str) else item for key, item in fields.items()}
+        {
+            key: storable_text(item) if isinstance(item, str) else item
+            for key, item in fields.items()
+        }
     )
 
 
@@ -204,7 +207,7 @@ def transition_of(values: Sequence[Any]) -> Transition:
     return Transition(_STATES[state], at, reason, attempt)
 
 
-def transition_row(run_id: str, n: int, transition: Transition) -> tuple[SqlValue, ...]:
+def transition_row(run_id: str, n: int, transition: Transition) -> tuple[SqlValue | bytes, ...]:
     values = (
         run_id,
         n,

@@ -1,4 +1,4 @@
-"""What the registry does to its tables: plain functions of one connection, run by the writer thread.
+"""What the registry does to its tables, all on one connection and in the writer's thread.
 
 No operation commits. The writer groups them into transactions, see `registry_writer`.
 """
@@ -25,7 +25,9 @@ from mosaic.daemon.run_file import NewRun
 from mosaic.errors import RunStateError, UnknownRunError
 
 # The verdict on a run; nothing may change it once the run is over.
-VERDICT = frozenset({"outcome", "failure_json", "exit_code", "signal", "stop_reason", "finished_at"})
+VERDICT = frozenset(
+    {"outcome", "failure_json", "exit_code", "signal", "stop_reason", "finished_at"}
+)
 # What `update_progress` takes from a record.
 PROGRESS_FIELDS = (
     "progress",
@@ -57,6 +59,8 @@ class RegistryStore:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         counters = connection.execute("SELECT next_slot, revision FROM meta").fetchone()
+        self.next_slot: int
+        self.revision: int
         self.next_slot, self.revision = counters or (1, 0)
         # Rows of runs that ended in the present transaction; their run.json is due after it.
         self.ended: list[RunRow] = []
@@ -78,7 +82,7 @@ class RegistryStore:
 
     def insert(self, row: RunRow, transitions: Iterable[Transition]) -> None:
         row["revision"] = self._next_revision()
-        values = tuple(row.values())
+        values = tuple(row[name] for name in _NAMES)
         self.connection.execute(_INSERT_RUN, (*values, row_checksum(values)))
         for n, transition in enumerate(transitions):
             self.connection.execute(
@@ -139,9 +143,8 @@ class RegistryStore:
         self._next_revision()
 
     def take_slot(self) -> int:
-        slot = int(self.next_slot)
-        self.next_slot = slot + 1
-        return slot
+        self.next_slot += 1
+        return self.next_slot - 1
 
     def row(self, run_id: str) -> RunRow:
         values = self.connection.execute(_SELECT_RUN, (run_id,)).fetchone()
@@ -183,9 +186,7 @@ class RegistryStore:
 
     def _keep_capabilities(self, capabilities: Mapping[str, Any]) -> str:
         digest, text = capabilities_document(capabilities)
-        self.connection.execute(
-            "INSERT OR IGNORE INTO capabilities VALUES (?, ?)", (digest, text)
-        )
+        self.connection.execute("INSERT OR IGNORE INTO capabilities VALUES (?, ?)", (digest, text))
         return digest
 
     def _check_legal(

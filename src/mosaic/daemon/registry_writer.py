@@ -49,6 +49,7 @@ class RegistryWriter:
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._is_closed = False
+        self._is_broken = False
         # The newest revision that is on disk.
         self.revision: int = self._store.revision
         self._thread = threading.Thread(target=self._work, name="registry", daemon=True)
@@ -101,6 +102,7 @@ class RegistryWriter:
         if not group:
             return
         try:
+            self._repair()
             self._commit(group)
         except sqlite3.Error as error:
             self._abandon(group, error)
@@ -140,16 +142,21 @@ class RegistryWriter:
         for request in group:
             if request.error is None:
                 request.error = error
-        store = self._store
+        # After a failed flush the connection's idea of the file cannot be trusted.
+        self._is_broken = self._is_broken or error_name(error).startswith("SQLITE_IOERR")
         try:
-            if store.connection.in_transaction:
-                store.connection.execute("ROLLBACK")
-            if error_name(error).startswith("SQLITE_IOERR"):
-                # After a failed flush the connection's idea of the file cannot be trusted.
-                store.connection.close()
-                store.connection = self._reconnect()
-        except sqlite3.Error as second:
-            log.error("registry.reopen_failed", cause=error_name(second), error=str(second))
+            if not self._is_broken and self._store.connection.in_transaction:
+                self._store.connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._is_broken = True
+
+    def _repair(self) -> None:
+        """Open the file anew after an I/O error; raises as long as that is impossible."""
+        if self._is_broken:
+            self._store.connection.close()
+            self._store.connection = self._reconnect()
+            self._is_broken = False
+            log.info("registry.reopened")
 
 
 class _Outside:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-SqlValue = str | int | float | bytes | None
+SqlValue = str | int | float | None
 
 
 def row_checksum(values: Iterable[SqlValue]) -> bytes:

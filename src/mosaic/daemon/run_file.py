@@ -32,11 +32,12 @@ class NewRun:
 
 def write_run_file(files: RunFiles, new: NewRun) -> None:
     """Must happen before `Registry.create_run`: recovery relies on every run having this file."""
+    files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_row_file(files, row_of(new.record, new.client_key, new.config_digest))
 
 
 def write_row_file(files: RunFiles, row: RunRow) -> None:
-    files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Fails when the directory is gone: a run deleted meanwhile must not come back."""
     document = {
         "version": RUN_FILE_VERSION,
         "run": row,
@@ -49,13 +50,13 @@ def read_run_file(files: RunFiles) -> RunRow | None:
     """The row as it was written, or None when the file is missing or damaged."""
     try:
         document: Any = json.loads(files.record.read_bytes())
-        if document["version"] != RUN_FILE_VERSION or not isinstance(document["run"], dict):
+        if document["version"] != RUN_FILE_VERSION:
             return None
-        known = {name: value for name, value in document["run"].items() if name in RUN_COLUMNS}
-        row: RunRow = {name: storable(name, value) for name, value in known.items()}
+        stored = document["run"]
+        row: RunRow = {name: storable(name, stored[name]) for name in RUN_COLUMNS}
         if document["checksum"] != _checksum(row) or row["run_id"] != files.directory.name:
             return None
-        RunState(row["state"])
+        RunState(str(row["state"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return row

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
-from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
+from mosaic.contracts.run_state import FailureKind, FailureReason
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.attempt_spec import SpecBuilder
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
@@ -35,13 +35,13 @@ from mosaic.daemon.run_lifecycle import (
     Placed,
     Registered,
     Release,
-    Sampled,
     StopHost,
     StopRequested,
     Unpaused,
     decide,
 )
 from mosaic.daemon.secrets import SecretVault
+from mosaic.daemon.worker_news import events_of, values_of
 from mosaic.errors import MosaicError, RunStateError, StoreError, WorkerStartError
 from mosaic.files import tail_lines
 from mosaic.logs import get_logger
@@ -93,6 +93,8 @@ class Supervisor:
         self.active[run.run_id] = run
         self._ingest.add(run.run_id, self.home.run(run.run_id))
         run.control = self._specs.control_of(run.config)
+        # An earlier daemon may have stored what the worker said and died before acting on it.
+        self._on_report(run.run_id, await self._ingest.recall(run.run_id, run.record.attempt))
         verdict = await self.executor.adopt(run.key, self._on_gone)
         log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
         if verdict.fate is AttemptFate.ALIVE:
@@ -122,26 +124,28 @@ class Supervisor:
             changes = dict(decision.changes)
             if isinstance(event, Placed):
                 changes.update(started_at=now, gpu_slots=run.record.gpu_slots)
-            if any(isinstance(item, Finish) for item in decision.instructions):
-                changes.update(finished_at=now, **self._final_values(run))
-            await self.registry.update(
+            if Finish() in decision.instructions:
+                # Progress goes to the registry in batches; the last word must be exact.
+                changes.update(finished_at=now, progress=run.record.progress)
+            revision = await self.registry.update(
                 run.run_id,
                 run.record.state,
                 run.record.attempt,
                 transition=transition,
                 **changes,
             )
-            self._remember(run, transition, changes, now)
+            self._remember(run, transition, changes, now, revision)
             for instruction in decision.instructions:
                 await self._perform(run, instruction)
         return run.record
 
-    def _final_values(self, run: ActiveRun) -> dict[str, Any]:
-        """Progress goes to the registry in batches; the last word must be exact."""
-        return {"progress": run.record.progress, "env_id": run.record.env_id}
-
     def _remember(
-        self, run: ActiveRun, transition: Transition | None, changes: dict[str, Any], now: float
+        self,
+        run: ActiveRun,
+        transition: Transition | None,
+        changes: dict[str, Any],
+        now: float,
+        revision: int,
     ) -> None:
         state = transition.state if transition else run.record.state
         transitions = run.record.transitions + ((transition,) if transition else ())
@@ -152,7 +156,7 @@ class Supervisor:
             transitions=transitions,
             updated_at=now,
             waiting="",
-            revision=self.registry.revision,
+            revision=revision,
         )
         if transition:
             log.info(
@@ -342,20 +346,13 @@ class Supervisor:
         if run is None:
             return
         run.heard_at = time.monotonic()
-        self._take_values(run, report)
+        run.record = replace(run.record, **values_of(report))
+        run.is_progress_stored = False
         if report.failed is not None:
             run.worker_failure = report.failed
         if report.completed is not None:
             run.worker_stop_reason = str(report.completed.get("stop_reason") or "")
-        events: list[Event] = []
-        if run.record.state in (RunState.HSHK, RunState.RDY):
-            if report.registered is not None:
-                events.append(Registered())
-            if report.has_samples:
-                events.extend((Registered("first sample received"), Sampled()))
-        if report.is_paused is not None:
-            events.append(Paused() if report.is_paused else Unpaused())
-        if events:
+        if events := events_of(report, run.record.state):
             run.reported = self._spawn(self._apply_in_order(run, run.reported, events))
         self.feed.notify(run_id)
 
@@ -366,22 +363,6 @@ class Supervisor:
             await before
         for event in events:
             await self._retrying(run, event)
-
-    def _take_values(self, run: ActiveRun, report: IngestReport) -> None:
-        values: dict[str, Any] = {
-            "progress": report.progress,
-            "quarantined_lines": report.quarantined_total,
-        }
-        if report.registered is not None:
-            values["capabilities"] = report.registered.get("capabilities") or {}
-        if report.env_id:
-            values["env_id"] = report.env_id
-        if report.heartbeat_at is not None:
-            values["last_heartbeat_at"] = report.heartbeat_at
-        if report.checkpoint is not None:
-            values["checkpoint_uri"] = str(report.checkpoint.get("path") or "")
-        run.record = replace(run.record, **values)
-        run.is_progress_stored = False
 
     def _on_ingest_trouble(self, run_id: str, sentence: str) -> None:
         name = f"ingest of {run_id}"

@@ -1,6 +1,7 @@
 """The lock and the claim: together they make sure that an attempt is executed at most once."""
 
-# ruff: noqa: PTH (pathlib would delay the worker's start)
+# pathlib would delay the worker's start.
+# ruff: noqa: PTH102, PTH108
 from __future__ import annotations
 
 import fcntl

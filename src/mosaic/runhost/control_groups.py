@@ -4,7 +4,8 @@ A v2 group gives `cgroup.kill`, which no fork can outrun, and its controllers wh
 delegated. Where v2 has no `pids` controller, a v1 `pids` group bounds fork bombs.
 """
 
-# ruff: noqa: PTH (pathlib would delay the worker's start)
+# pathlib would delay the worker's start.
+# ruff: noqa: PTH102, PTH106, PTH110
 from __future__ import annotations
 
 import os
@@ -47,6 +48,10 @@ def directory_of(mount: tuple[str, str] | None, path: str | None) -> str | None:
     return point + path.rstrip("/")
 
 
+def group_name(run_id: str, attempt: int) -> str:
+    return f"mosaic-{run_id}-{attempt}"
+
+
 def planned_groups(name: str) -> list[str]:
     """Folders (v2 first, then v1 `pids`) below our own groups; none of them exists yet."""
     try:
@@ -73,9 +78,7 @@ class ControlGroups:
         self.groups = groups
 
     @classmethod
-    def create(
-        cls, planned: list[str], max_processes: int, memory_mb: int | None
-    ) -> ControlGroups:
+    def create(cls, planned: list[str], max_processes: int, memory_mb: int | None) -> ControlGroups:
         groups: list[str] = []
         for group in planned:
             bounded = any(os.path.exists(f"{made}/pids.max") for made in groups)
@@ -117,9 +120,9 @@ class ControlGroups:
     def memory_kills(self) -> int:
         return sum(_counter(f"{group}/memory.events", "oom_kill") for group in self.groups)
 
-    def remove(self) -> None:
-        for group in self.groups:
-            remove_group(group)
+    def remove(self) -> bool:
+        """False while a process is still inside one of them."""
+        return all([remove_group(group) for group in self.groups])
 
 
 def group_members(group: str) -> set[int]:

@@ -65,9 +65,7 @@ class ControlServer:
         if len(self._clients) >= MAX_CLIENTS:
             connection.close()
             return
-        self._clients.add(
-            _Client(connection, self._selector, self._answer, self._clients.discard)
-        )
+        self._clients.add(_Client(connection, self._selector, self._answer, self._clients.discard))
 
 
 class _Client:

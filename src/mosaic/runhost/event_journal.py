@@ -1,7 +1,8 @@
-"""Appends a worker's printed events to the journal; on a full disk it holds them, never loses any."""
+"""Appends a worker's printed events to the journal; on a full disk it holds them back."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -69,10 +70,9 @@ class EventJournal:
     def close(self) -> None:
         """Durable before exit.json says that the run is over."""
         if self._fd is not None:
-            try:
+            # The bytes are with the kernel, and there is no second chance for an fsync.
+            with contextlib.suppress(OSError):
                 os.fsync(self._fd)
-            except OSError:
-                pass  # the bytes are with the kernel; there is no second chance for an fsync
             os.close(self._fd)
             self._fd = None
 

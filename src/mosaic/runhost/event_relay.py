@@ -43,10 +43,8 @@ class EventRelay:
 
     def _next_seq(self, own: Any) -> int:
         """The worker's own number while it counts up: a gap then tells of a lost line."""
-        if isinstance(own, int) and not isinstance(own, bool):
-            if self._last_seq < own <= _MAX_SEQ:
-                return own
-        return self._last_seq + 1
+        is_count = isinstance(own, int) and not isinstance(own, bool)
+        return own if is_count and self._last_seq < own <= _MAX_SEQ else self._last_seq + 1
 
 
 def _adopt_type(event: Any) -> bool:

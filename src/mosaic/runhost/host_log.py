@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -43,7 +44,6 @@ class HostLog:
             "event": event,
             **fields,
         }
-        try:
+        # A log that cannot be written is no reason to end a run.
+        with contextlib.suppress(OSError):
             os.write(2, redact(json.dumps(entry, default=str) + "\n", self._secrets).encode())
-        except OSError:
-            pass  # a log that cannot be written is no reason to end a run

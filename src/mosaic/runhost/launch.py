@@ -8,7 +8,7 @@ import sys
 import time
 
 from mosaic.runhost.attempt_claim import attempt_directory, make_claim, take_lock
-from mosaic.runhost.control_groups import ControlGroups, planned_groups
+from mosaic.runhost.control_groups import ControlGroups, group_name, planned_groups
 from mosaic.runhost.linux import become_subreaper
 from mosaic.runhost.spawning import SpawnedWorker, StartFailure, spawn_worker
 from mosaic.runhost.spec_input import SpecError, parse_spec, read_all
@@ -44,7 +44,7 @@ def main() -> int:
         print(f"run host: nothing was started: {error}", file=sys.stderr)
         return EXIT_NOTHING_STARTED
     signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED_SIGNALS)
-    groups = planned_groups(f"mosaic-{spec['run_id']}-{spec['attempt']}")
+    groups = planned_groups(group_name(spec["run_id"], spec["attempt"]))
     try:
         directory = attempt_directory(spec["run_directory"], spec["attempt"])
         lock = take_lock(directory)

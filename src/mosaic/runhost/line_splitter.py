@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into lines with bounded memory: an overlong line is skipped and counted."""
+"""Cuts a stream of bytes into lines in bounded memory: a line too long is skipped and counted."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ class RunProcesses:
         self._host = os.getpid()
         # Processes of another user (setuid programs): we may look but not touch.
         self._out_of_reach: set[tuple[int, int]] = set()
+        self.killed_pids: set[int] = set()
 
     def usage(self) -> Usage:
         pids = self._groups.members()
@@ -62,13 +63,13 @@ class RunProcesses:
             for number in numbers:
                 self._send(leader, number)
 
-    def kill_all(self) -> list[Process]:
-        """Kill everyone; returns those who were alive. Call again until nobody is left."""
+    def kill_all(self) -> None:
+        """Kill everyone who is alive. Call again until nobody is left."""
         living = self._freeze()
         self._groups.kill()
         for process in living:
             self._send(process, signal.SIGKILL)
-        return living
+            self.killed_pids.add(process.pid)
 
     def _freeze(self) -> list[Process]:
         """Stop everyone before killing anyone: what is stopped cannot fork a replacement."""

@@ -9,9 +9,7 @@ from pathlib import Path
 SHARED_MEMORY = Path("/dev/shm")
 
 
-def unlink_shared_memory(
-    prefixes: Iterable[str], folder: Path = SHARED_MEMORY
-) -> tuple[str, ...]:
+def unlink_shared_memory(prefixes: Iterable[str], folder: Path = SHARED_MEMORY) -> tuple[str, ...]:
     """Remove our own segments whose names start with a prefix; returns the names."""
     # An empty prefix would match the segments of every program on the machine.
     wanted = tuple(prefix for prefix in prefixes if prefix)

@@ -10,7 +10,7 @@ from mosaic.runhost.linux import die_with_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import NoReturn
 
 # Room for a burst while the host is busy with the disk.
@@ -32,7 +32,7 @@ class SpawnedWorker:
 
 
 def spawn_worker(
-    argv: Sequence[str],
+    argv: list[str],
     cwd: str,
     environment: Mapping[str, str],
     takes_commands: bool,
@@ -71,7 +71,7 @@ def spawn_worker(
 def _wide_pipe() -> tuple[int, int]:
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)
-    try:
+    try:  # noqa: SIM105 (contextlib would delay the worker's start)
         fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     except OSError:
         pass  # beyond this user's share of pipe memory: the default size works as well
@@ -80,7 +80,7 @@ def _wide_pipe() -> tuple[int, int]:
 
 def _become_worker(
     host: int,
-    argv: Sequence[str],
+    argv: list[str],
     cwd: str,
     environment: Mapping[str, str],
     standard: tuple[int, int, int],

@@ -91,14 +91,17 @@ def parse_spec(text: bytes) -> dict[str, Any]:
 
 
 def _check_field(name: str, value: Any) -> None:
-    kinds = FIELDS[name]
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+    if not _has_type(value, FIELDS[name]):
         raise SpecError(f"'{name}' has the wrong type: {type(value).__name__}")
     if name in _AT_LEAST and value is not None and not _AT_LEAST[name] <= value < float("inf"):
         raise SpecError(f"'{name}' is out of range: {value}")
     items = (*value.keys(), *value.values()) if isinstance(value, dict) else value
     if isinstance(value, dict | list) and not all(isinstance(item, str) for item in items):
         raise SpecError(f"'{name}' must hold strings only")
+
+
+def _has_type(value: object, kinds: tuple[type, ...]) -> bool:
+    return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 
 def _check_meaning(spec: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ MAX_DEPTH = 100
 MAX_COUNT = 2**53 - 1
 
 Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
-Integer = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Integer = Annotated[int, Meta(ge=-MAX_COUNT, le=MAX_COUNT)]
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 MetricName = Annotated[str, Meta(max_length=256)]
 
@@ -48,7 +48,7 @@ class StepEvent(JournalEvent, tag=EventType.STEP.value, kw_only=True, gc=False):
     truncated: bool
     action: Raw = ABSENT
     observation: Raw = ABSENT
-    episode_seed: Integer | None = None
+    episode_seed: int | None = None
     render_hint: Raw = ABSENT
     info: Raw = ABSENT
 
@@ -59,7 +59,7 @@ class EpisodeEvent(JournalEvent, tag=EventType.EPISODE.value, kw_only=True, gc=F
     steps: Integer
     terminated: bool
     truncated: bool
-    episode_seed: Integer | None = None
+    episode_seed: int | None = None
     metadata: Raw = ABSENT
 
 

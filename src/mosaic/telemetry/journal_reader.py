@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from mosaic.contracts.events import MAX_LINE_BYTES
+from mosaic.errors import StoreError
 from mosaic.telemetry.event_decoder import EVENT_TYPES, EventDecoder, Rejected
 
 # Bounds memory and time when a journal consists of nothing but tiny lines.
@@ -31,8 +32,8 @@ class JournalChunk:
     cursors: list[int] = field(default_factory=list)
     too_long: list[int] = field(default_factory=list)
     next_offset: int = 0
-    # Size of the journal when it was read.
-    size: int = 0
+    # Size of the journal when it was read; None when there is none.
+    size: int | None = None
 
 
 def read_chunk(
@@ -40,9 +41,20 @@ def read_chunk(
 ) -> JournalChunk:
     """About `max_bytes` of lines from `offset` to `end`; a partial last line is left for later."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return _read(path, offset, max_bytes, end, max_lines)
     except FileNotFoundError:
         return JournalChunk(next_offset=offset)
+    except OSError as error:
+        raise StoreError(
+            f"The journal {path} cannot be read: {error.strerror}",
+            hint="check the disk and the file's permissions",
+            path=str(path),
+            errno=error.errno,
+        ) from error
+
+
+def _read(path: Path, offset: int, max_bytes: int, end: int | None, max_lines: int) -> JournalChunk:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(fd).st_size
         available = (size if end is None else min(size, end)) - offset
@@ -64,20 +76,14 @@ def read_chunk(
 def _split(data: bytes, offset: int, size: int, max_lines: int) -> JournalChunk:
     *lines, rest = data.split(b"\n", max_lines)
     *cursors, next_offset = accumulate((len(line) + 1 for line in lines), initial=offset)
-    too_long = []
+    too_long: list[int] = []
     if max(map(len, lines), default=0) > MAX_LINE_BYTES:
-        too_long = [
-            cursor
-            for cursor, line in zip(cursors, lines, strict=True)
-            if len(line) > MAX_LINE_BYTES
-        ]
-        kept = [
-            (cursor, line)
-            for cursor, line in zip(cursors, lines, strict=True)
-            if len(line) <= MAX_LINE_BYTES
-        ]
-        cursors, lines = [cursor for cursor, _ in kept], [line for _, line in kept]
-    if len(rest) > MAX_LINE_BYTES and len(lines) < max_lines:
+        placed = list(zip(cursors, lines, strict=True))
+        too_long = [cursor for cursor, line in placed if len(line) > MAX_LINE_BYTES]
+        kept = [(cursor, line) for cursor, line in placed if len(line) <= MAX_LINE_BYTES]
+        cursors = [cursor for cursor, _ in kept]
+        lines = [line for _, line in kept]
+    if len(rest) > MAX_LINE_BYTES and b"\n" not in rest:
         # Its end is not even written yet: pass over what there is and never hold it in memory.
         too_long.append(next_offset)
         next_offset += len(rest)

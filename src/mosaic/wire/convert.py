@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
 from mosaic.errors import MosaicError
@@ -13,50 +15,55 @@ from mosaic.wire.generated import trainer_pb2 as pb
 
 T = TypeVar("T")
 
-# Fields nearly every record has; fields that usually hold their default; fields that may be None.
-_USUAL = (
-    "run_id run_name worker state outcome attempt priority created_at updated_at "
-    "agent_id worker_id env_id cpus memory_mb revision"
-).split()
+# One attrgetter call is much cheaper than as many attribute lookups in Python.
+_optional_of = attrgetter("started_at", "finished_at", "exit_code", "signal", "last_heartbeat_at")
+# Fields that hold their default in most records, compared all at once.
 _RARE = (
-    "stop_reason stop_requested stalled waiting checkpoint_uri metrics_digest quarantined_lines"
-).split()
-_OPTIONAL = "started_at finished_at exit_code signal last_heartbeat_at".split()
-_PROGRESS_OPTIONAL = (
-    "total_steps total_episodes last_return mean_return steps_per_second"
-).split()
-
-_usual_of = attrgetter(*_USUAL)
+    *("stop_reason", "stop_requested", "stalled", "waiting"),
+    *("checkpoint_uri", "metrics_digest", "quarantined_lines"),
+)
 _rare_of = attrgetter(*_RARE)
-_optional_of = attrgetter(*_OPTIONAL)
-_progress_optional_of = attrgetter(*_PROGRESS_OPTIONAL)
-_plain_of = attrgetter(*_USUAL, *_RARE)
-
-_PLAIN = (*_USUAL, *_RARE)
 _RARE_DEFAULTS = _rare_of(pb.RunRecord())
+
 _STATES: dict[str, RunState] = {state.value: state for state in RunState}
 _OUTCOMES: dict[str, Outcome | None] = {outcome.value: outcome for outcome in Outcome} | {"": None}
 
 
 def record_to_proto(record: RunRecord) -> pb.RunRecord:
-    """The whole record; `paths`, `transitions` and the like are empty in records of lists."""
-    # Leaving out what proto3 would not transmit anyway makes the constructor twice as fast.
+    """The whole record; details a record of a list does not have stay empty."""
     message = pb.RunRecord(
-        **{name: value for name, value in zip(_PLAIN, _plain_of(record), strict=True) if value}
+        run_id=record.run_id,
+        run_name=record.run_name,
+        worker=record.worker,
+        state=record.state,
+        outcome=record.outcome,
+        attempt=record.attempt,
+        priority=record.priority,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        started_at=record.started_at,
+        finished_at=record.finished_at,
+        agent_id=record.agent_id,
+        worker_id=record.worker_id,
+        env_id=record.env_id,
+        exit_code=record.exit_code,
+        cpus=record.cpus,
+        memory_mb=record.memory_mb,
+        revision=record.revision,
     )
-    for name, value in zip(_OPTIONAL, _optional_of(record), strict=True):
-        if value is not None:
+    _fill_progress(message.progress, record.progress)
+    if record.signal is not None:
+        message.signal = record.signal
+    if record.last_heartbeat_at is not None:
+        message.last_heartbeat_at = record.last_heartbeat_at
+    if record.failure is not None:
+        message.failure.CopyFrom(failure_to_proto(record.failure))
+    rare = _rare_of(record)
+    if rare != _RARE_DEFAULTS:
+        for name, value in zip(_RARE, rare, strict=True):
             setattr(message, name, value)
-    progress, target = record.progress, message.progress
-    target.steps = progress.steps
-    target.episodes = progress.episodes
-    for name, value in zip(_PROGRESS_OPTIONAL, _progress_optional_of(progress), strict=True):
-        if value is not None:
-            setattr(target, name, value)
     if record.gpu_slots:
         message.gpu_slots.extend(record.gpu_slots)
-    if record.failure:
-        message.failure.CopyFrom(failure_to_proto(record.failure))
     if record.paths:
         message.paths.update(record.paths)
     if record.transitions:
@@ -84,43 +91,96 @@ def record_from_proto(message: pb.RunRecord) -> RunRecord:
 
 
 def _summary_values(message: pb.RunRecord) -> dict[str, Any]:
-    values = dict(zip(_USUAL, _usual_of(message), strict=True))
-    try:
-        values["state"] = _STATES[values["state"]]
-        values["outcome"] = _OUTCOMES[values["outcome"]]
-    except KeyError as error:
-        raise _unknown_word(error.args[0]) from None
+    values: dict[str, Any] = {
+        "run_id": message.run_id,
+        "run_name": message.run_name,
+        "worker": message.worker,
+        "state": _state(message.state),
+        "outcome": _outcome(message.outcome),
+        "attempt": message.attempt,
+        "priority": message.priority,
+        "created_at": message.created_at,
+        "updated_at": message.updated_at,
+        "agent_id": message.agent_id,
+        "worker_id": message.worker_id,
+        "env_id": message.env_id,
+        "progress": progress_from_proto(message.progress),
+        "cpus": message.cpus,
+        "memory_mb": message.memory_mb,
+        "revision": message.revision,
+        "paths": {},
+        "capabilities": {},
+    }
+    # What is left out here falls back to its default, see `_built`.
     is_set = message.HasField
-    for name, value in zip(_OPTIONAL, _optional_of(message), strict=True):
-        if value or is_set(name):
-            values[name] = value
+    started_at, finished_at, exit_code, signal, last_heartbeat_at = _optional_of(message)
+    if started_at or is_set("started_at"):
+        values["started_at"] = started_at
+    if finished_at or is_set("finished_at"):
+        values["finished_at"] = finished_at
+    if exit_code or is_set("exit_code"):
+        values["exit_code"] = exit_code
+    if signal or is_set("signal"):
+        values["signal"] = signal
+    if last_heartbeat_at or is_set("last_heartbeat_at"):
+        values["last_heartbeat_at"] = last_heartbeat_at
+    if is_set("failure"):
+        values["failure"] = failure_from_proto(message.failure)
     rare = _rare_of(message)
     if rare != _RARE_DEFAULTS:
         values.update(zip(_RARE, rare, strict=True))
     if slots := message.gpu_slots:
         values["gpu_slots"] = tuple(slots)
-    if is_set("failure"):
-        values["failure"] = failure_from_proto(message.failure)
-    values["progress"] = progress_from_proto(message.progress)
-    values["paths"] = {}
-    values["capabilities"] = {}
     return values
 
 
 def progress_to_proto(progress: Progress) -> pb.Progress:
-    return pb.Progress(**{k: v for k, v in vars(progress).items() if v is not None})
+    message = pb.Progress()
+    _fill_progress(message, progress)
+    return message
+
+
+def _fill_progress(message: pb.Progress, progress: Progress) -> None:
+    # Set even when zero, so that the message itself counts as present.
+    message.steps = progress.steps
+    message.episodes = progress.episodes
+    if progress.total_steps is not None:
+        message.total_steps = progress.total_steps
+    if progress.total_episodes is not None:
+        message.total_episodes = progress.total_episodes
+    if progress.last_return is not None:
+        message.last_return = progress.last_return
+    if progress.mean_return is not None:
+        message.mean_return = progress.mean_return
+    if progress.steps_per_second is not None:
+        message.steps_per_second = progress.steps_per_second
 
 
 def progress_from_proto(message: pb.Progress) -> Progress:
     values: dict[str, Any] = {"steps": message.steps, "episodes": message.episodes}
-    for name, value in zip(_PROGRESS_OPTIONAL, _progress_optional_of(message), strict=True):
-        if value or message.HasField(name):
-            values[name] = value
+    is_set = message.HasField
+    if is_set("total_steps"):
+        values["total_steps"] = message.total_steps
+    if is_set("total_episodes"):
+        values["total_episodes"] = message.total_episodes
+    if is_set("last_return"):
+        values["last_return"] = message.last_return
+    if is_set("mean_return"):
+        values["mean_return"] = message.mean_return
+    if is_set("steps_per_second"):
+        values["steps_per_second"] = message.steps_per_second
     return _built(Progress, values)
 
 
 def failure_to_proto(failure: FailureReason) -> pb.Failure:
-    return pb.Failure(**{k: v for k, v in failure.to_dict().items() if v is not None})
+    return pb.Failure(
+        kind=failure.kind,
+        message=failure.message,
+        hint=failure.hint,
+        exit_code=failure.exit_code,
+        signal=failure.signal,
+        error_type=failure.error_type,
+    )
 
 
 def failure_from_proto(message: pb.Failure) -> FailureReason:
@@ -148,7 +208,76 @@ def transition_to_proto(transition: Transition) -> pb.Transition:
 
 
 def transition_from_proto(message: pb.Transition) -> Transition:
-    return Transition(_STATES[message.state], message.at, message.reason, message.attempt)
+    return Transition(_state(message.state), message.at, message.reason, message.attempt)
+
+
+class Check(Protocol):
+    """A pre-flight or readiness result, whichever part of the daemon made it."""
+
+    @property
+    def check(self) -> str: ...
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def fix(self) -> str: ...
+    @property
+    def required(self) -> bool: ...
+
+
+class Worker(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def module(self) -> str: ...
+    @property
+    def python(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def capabilities(self) -> WorkerCapabilities | None: ...
+    @property
+    def readiness(self) -> Sequence[Check]: ...
+
+
+def preflight_to_proto(result: Check) -> pb.PreflightResult:
+    return pb.PreflightResult(
+        check=result.check,
+        ok=result.ok,
+        message=result.message,
+        fix=result.fix,
+        required=result.required,
+    )
+
+
+def worker_to_proto(worker: Worker) -> pb.Worker:
+    capabilities = worker.capabilities
+    return pb.Worker(
+        name=worker.name,
+        module=worker.module,
+        python=worker.python,
+        source=worker.source,
+        error=worker.error,
+        capabilities_json=json.dumps(capabilities.to_dict()) if capabilities else "",
+        readiness=map(preflight_to_proto, worker.readiness),
+    )
+
+
+def _state(word: str) -> RunState:
+    try:
+        return _STATES[word]
+    except KeyError:
+        raise _unknown_word(word) from None
+
+
+def _outcome(word: str) -> Outcome | None:
+    try:
+        return _OUTCOMES[word]
+    except KeyError:
+        raise _unknown_word(word) from None
 
 
 def _built(cls: type[T], values: dict[str, Any]) -> T:
@@ -164,5 +293,5 @@ def _built(cls: type[T], values: dict[str, Any]) -> T:
 def _unknown_word(word: str) -> MosaicError:
     return MosaicError(
         f"The daemon speaks of {word!r}, which this version does not know",
-        hint="daemon and client are of different versions; run `mosaic daemon stop` to renew it",
+        hint="daemon and client differ in version: `mosaic daemon stop`; the next call renews it",
     )

@@ -1,12 +1,14 @@
-"""The event journal: bodies of events in, whole numbered JSON lines out, at most 50 ms later.
+"""The event journal: events in, whole numbered JSON lines out, at most 50 ms later.
 
-A caller only appends a string to a list. A thread numbers the lines, writes them, and keeps what
-the system would not take: no error of the disk reaches the training, which at most has to wait.
+A caller only appends to a list. A thread encodes and numbers the lines, writes them, and keeps
+what the system would not take: no error of the disk reaches the training, which at most has to
+wait for room.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import json
 import mmap
@@ -15,32 +17,35 @@ import threading
 import time
 import weakref
 from pathlib import Path
+from typing import Any
 
 from mosaic.contracts.events import MAX_LINE_BYTES
 from mosaic.errors import StoreError
 from mosaic.logs import get_logger
 
-FLUSH_INTERVAL_S = 0.04
+FLUSH_INTERVAL_S = 0.03
 MAX_PENDING_BYTES = 64 * 1024 * 1024
+MAX_BUFFERED_EVENTS = 32_768
 CLOSE_TIMEOUT_S = 30.0
 _STDOUT = 1
 # What each line gets around its body: {"seq":18446744073709551615,…}\n
 _WRAPPING_BYTES = 32
 MAX_BODY_BYTES = MAX_LINE_BYTES - _WRAPPING_BYTES
+_LARGE_FIELD_BYTES = 4096
+
+# Its first item turns the whole of it into the body of a line.
+DeferredEvent = tuple[Any, ...]
 
 log = get_logger(__name__)
 
 
 class Journal:
-    """Appends to a file, or prints on stdout when there is none. Safe to use from any thread.
-
-    `append` takes the inside of a JSON object in ASCII, such as `"type":"metric","step":1`.
-    """
+    """Appends to a file, or prints on stdout when there is none. Safe to use from any thread."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.dropped = 0  # events nobody can receive any more: the reader of stdout has gone
-        self._buffer: list[str] = []
+        self._buffer: list[DeferredEvent | str] = []
         self._unwritten = bytearray()  # whole lines, but for the rest of a line cut by the system
         self._pending_bytes = 0
         self._next_seq = 0
@@ -60,17 +65,26 @@ class Journal:
         _open_journals.add(self)
 
     def append(self, body: str) -> None:
-        # Appending to a list is atomic, and the flusher removes exactly what it has copied;
-        # a sum that lost an addition to another thread is put right at the next flush.
-        self._buffer.append(body)
+        """Take the inside of a JSON object in ASCII, such as `"type":"metric","step":1`."""
+        if len(body) > MAX_BODY_BYTES:
+            body = shortened(body)
+        # A sum that lost an addition to another thread is put right at the next flush.
         self._pending_bytes += len(body)
-        if self._pending_bytes > MAX_PENDING_BYTES:
+        self.defer(body)
+
+    def defer(self, event: DeferredEvent | str) -> None:
+        """Take something small and unchanging: `event[0](event)` will make the body of it."""
+        # Appending to a list is atomic, and the flusher removes exactly what it has copied.
+        self._buffer.append(event)
+        if len(self._buffer) > MAX_BUFFERED_EVENTS or self._pending_bytes > MAX_PENDING_BYTES:
             self._wait_for_room()
 
     def flush(self) -> bool:
         """Write what there is, now; False when the system did not take all of it."""
         with self._writing:
-            self._number_lines()
+            if not self._is_open:
+                return True
+            self._encode_lines()
             return self._write()
 
     def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> bool:
@@ -95,10 +109,12 @@ class Journal:
 
     def forget(self) -> None:
         """In a forked child: everything buffered is the parent's to write, and so is the rest."""
-        self._buffer.clear()
-        self._unwritten.clear()
-        self._pending_bytes = 0
         self._is_open = False
+        self._buffer.clear()
+        # New ones: the parent's thread may have been inside either at the moment of the fork.
+        self._unwritten = bytearray()
+        self._writing = threading.Lock()
+        self._pending_bytes = 0
 
     def _keep_flushing(self) -> None:
         while not self._stopping.wait(FLUSH_INTERVAL_S):
@@ -106,20 +122,26 @@ class Journal:
                 self.flush()
 
     def _wait_for_room(self) -> None:
-        while self._is_open and self._pending_bytes > MAX_PENDING_BYTES:
-            time.sleep(0.005)
+        while self._is_open and (
+            len(self._buffer) > MAX_BUFFERED_EVENTS or self._pending_bytes > MAX_PENDING_BYTES
+        ):
+            time.sleep(0.001)
         if not self._is_open:
-            self.forget()
+            self._buffer.clear()
+            self._pending_bytes = 0
 
-    def _number_lines(self) -> None:
+    def _encode_lines(self) -> None:
+        """Number what is buffered; not beyond the limit, so that callers feel a full disk."""
         count = len(self._buffer)
-        if count:
-            bodies = self._buffer[:count]
-            lines = [f'{{"seq":{seq},{body}}}\n' for seq, body in enumerate(bodies, self._next_seq)]
-            self._unwritten += "".join(lines).encode("ascii")
-            self._next_seq += count
+        if count and len(self._unwritten) <= MAX_PENDING_BYTES:
+            lines = [
+                f'{{"seq":{seq},{event if isinstance(event, str) else event[0](event)}}}\n'
+                for seq, event in enumerate(self._buffer[:count], self._next_seq)
+            ]
             del self._buffer[:count]
-        self._pending_bytes = len(self._unwritten)
+            self._next_seq += count
+            self._unwritten += "".join(lines).encode("ascii")
+            self._pending_bytes = len(self._unwritten)
 
     def _write(self) -> bool:
         """One attempt. What remains after a short write is written before anything else."""
@@ -141,10 +163,21 @@ class Journal:
                 self._unwritten.clear()
             return
         if error.errno == errno.EBADF:  # some library closed every descriptor it did not know
-            self._fd = _open_for_append(self.path)
+            with contextlib.suppress(StoreError):
+                self._fd = _open_for_append(self.path)
         if not self._is_failing:
             self._is_failing = True
             log.error("journal.write_failed", path=str(self.path), error=error.strerror)
+
+
+def shortened(body: str) -> str:
+    """The same event without its large fields: a line too long would be refused as a whole."""
+    fields = json.loads("{" + body + "}")
+    for name, value in fields.items():
+        size = len(json.dumps(value))
+        if size > _LARGE_FIELD_BYTES:
+            fields[name] = {"omitted_bytes": size}
+    return json.dumps(fields, separators=(",", ":"))[1:-1]
 
 
 def read_position(path: Path) -> tuple[int, bool]:

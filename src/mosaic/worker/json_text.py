@@ -1,6 +1,8 @@
 """Any value a worker may hand over, as compact strict JSON text in ASCII.
 
 Telemetry must never end a training: what JSON cannot say becomes a string that says it.
+Environments reuse their buffers, so `freeze` takes what a value holds now, as cheaply as it can,
+and `frozen_text` makes JSON of it later, in another thread; `encode` does both at once.
 Non-finite numbers become "NaN", "Infinity" and "-Infinity". Arrays of numpy, torch and jax are
 recognised by their `tolist` and `dtype`, so none of them is imported here.
 """
@@ -19,7 +21,12 @@ from mosaic.contracts.events import number_to_json
 MAX_DEPTH = 32
 # A larger array (an image, say) is described, not copied: replay re-creates it from the seed.
 MAX_ARRAY_ITEMS = 4096
+# Up to here an array is copied at once and encoded later; beyond, copies would fill the memory.
+SMALL_ARRAY_ITEMS = 64
 _MAX_DESCRIPTION = 200
+
+# JSON text, a whole number, the numbers of a float32 vector, or plain lists of our own.
+Frozen = str | int | tuple[float, ...] | list[Any]
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
@@ -47,61 +54,75 @@ def to_json(value: Any, depth: int = 0) -> Any:
     return _described(value)
 
 
-def encode(value: Any) -> str:
-    """JSON text of any value: one look-up by its type, then the cheapest way for that type."""
+def freeze(value: Any) -> Frozen:
+    """What the value holds at this moment: one look-up by its type, then the cheapest copy."""
     kind = type(value)
-    encoder = _ENCODERS.get(kind)
-    if encoder is None:
-        encoder = _ENCODERS[kind] = _choose_encoder(kind)
-    return encoder(value)
+    freezer = _FREEZERS.get(kind)
+    if freezer is None:
+        freezer = _FREEZERS[kind] = _choose_freezer(kind)
+    return freezer(value)
+
+
+def frozen_text(frozen: Frozen) -> str:
+    kind = frozen.__class__
+    if kind is str:
+        return frozen  # type: ignore[return-value]
+    if kind is tuple:
+        return _float32_text(frozen)  # type: ignore[arg-type]
+    return repr(frozen) if kind is int else _encode_any(frozen)
+
+
+def encode(value: Any) -> str:
+    """JSON text of any value."""
+    return frozen_text(freeze(value))
 
 
 def encode_number(value: float) -> str:
     return repr(value) if math.isfinite(value) else f'"{number_to_json(value)}"'
 
 
-def _choose_encoder(kind: type) -> Callable[[Any], str]:
+def _choose_freezer(kind: type) -> Callable[[Any], Frozen]:
     if issubclass(kind, bool | type(None)):
         return _encode_any
     if issubclass(kind, int):
-        return int.__repr__
+        return int
     if issubclass(kind, float):
         return _encode_float
     if hasattr(kind, "tolist") and hasattr(kind, "dtype"):
         if hasattr(kind, "__len__"):
-            return _encode_array
+            return _freeze_array
         # numpy's integers; `int()` is several times faster than their `item()`.
         if hasattr(kind, "__index__"):
-            return _encode_integer
+            return int
     return _encode_any
 
 
-_ENCODERS: dict[type, Callable[[Any], str]] = {}
+_FREEZERS: dict[type, Callable[[Any], Frozen]] = {}
 
 
 def _encode_float(value: float) -> str:
     return encode_number(float(value))
 
 
-def _encode_integer(value: Any) -> str:
-    return repr(int(value))
-
-
-def _encode_array(value: Any) -> str:
-    # Nine digits hold a float32 exactly, and take half the space and the time of a double's.
-    if value.dtype == "float32":
-        shape = tuple(value.shape)
-        if len(shape) == 1 and shape[0] <= MAX_ARRAY_ITEMS:
-            template = _TEMPLATES.get(shape)
-            if template is None:
-                template = _TEMPLATES[shape] = "[" + ",".join(["%.9g"] * shape[0]) + "]"
-            text = template % tuple(value.tolist())
-            if "n" not in text:  # as in nan and inf
-                return text
+def _freeze_array(value: Any) -> Frozen:
+    shape = value.shape
+    if len(shape) == 1 and shape[0] <= SMALL_ARRAY_ITEMS:
+        plain: list[Any] = value.tolist()
+        return tuple(plain) if value.dtype == "float32" else plain
     return _encode_any(_plain_array(value))
 
 
-_TEMPLATES: dict[tuple[int, ...], str] = {}
+def _float32_text(numbers: tuple[float, ...]) -> str:
+    count = len(numbers)
+    template = _TEMPLATES.get(count)
+    if template is None:
+        # Nine digits hold a float32 exactly, in half the space and the time of a double's.
+        template = _TEMPLATES[count] = "[" + ",".join(["%.9g"] * count) + "]"
+    text = template % numbers
+    return _encode_any(numbers) if "n" in text else text  # as in nan and inf
+
+
+_TEMPLATES: dict[int, str] = {}
 
 
 def _encode_any(value: Any) -> str:
@@ -139,7 +160,10 @@ def _plain_array(value: Any) -> Any:
     shape = tuple(getattr(value, "shape", ()))
     if math.prod(shape) <= MAX_ARRAY_ITEMS:
         return value.tolist()
-    described = {"dtype": str(value.dtype), "shape": [int(length) for length in shape]}
+    described: dict[str, Any] = {
+        "dtype": str(value.dtype),
+        "shape": [int(length) for length in shape],
+    }
     if hasattr(value, "tobytes"):
         described["crc32"] = zlib.crc32(value.tobytes())
     return described
@@ -147,9 +171,10 @@ def _plain_array(value: Any) -> Any:
 
 def _described(value: Any) -> str:
     # An address would make two runs with the same seed differ.
-    is_bare = type(value).__repr__ is object.__repr__
-    text = f"<{type(value).__qualname__}>" if is_bare else repr(value)[:_MAX_DESCRIPTION]
-    return _unicode(text)
+    kind: Any = type(value)
+    if kind.__repr__ is object.__repr__:
+        return f"<{kind.__qualname__}>"
+    return _unicode(repr(value)[:_MAX_DESCRIPTION])
 
 
 def _unicode(text: str) -> str:

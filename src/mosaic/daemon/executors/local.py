@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic import runhost
-from mosaic.contracts.run_files import AttemptSpec, LiveRecord
+from mosaic.contracts.run_files import AttemptSpec, LiveRecord, shared_memory_prefixes
 from mosaic.daemon.executors.attempt_fate import examine_attempt
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, OnGone, Verdict
 from mosaic.errors import WorkerStartError
@@ -21,6 +21,8 @@ from mosaic.files import read_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 from mosaic.processes import ProcessIdentity, identity_of, open_pidfd, process_state, send_signal
+from mosaic.runhost.leftovers import kill_leftovers
+from mosaic.runhost.shared_memory import unlink_shared_memory
 
 log = get_logger(__name__)
 
@@ -200,4 +202,10 @@ def _reap(pid: int) -> None:
 
 
 def _clean_after_host(home: Home, key: AttemptKey) -> None:
-    raise NotImplementedError
+    """What the host would have done itself: end all processes, free shared memory and socket."""
+    killed = kill_leftovers(
+        home.run(key.run_id).attempt(key.attempt), key.run_id, key.attempt
+    )
+    removed = unlink_shared_memory(shared_memory_prefixes(key.run_id))
+    home.control_socket(key.run_id, key.attempt).unlink(missing_ok=True)
+    log.info("host.replaced", run_id=key.run_id, killed=killed, shared_memory=len(removed))

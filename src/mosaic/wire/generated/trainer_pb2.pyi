@@ -214,24 +214,28 @@ class RunRecord(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., worker: _Optional[str] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., attempt: _Optional[int] = ..., priority: _Optional[int] = ..., created_at: _Optional[float] = ..., updated_at: _Optional[float] = ..., started_at: _Optional[float] = ..., finished_at: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., env_id: _Optional[str] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stop_reason: _Optional[str] = ..., stop_requested: _Optional[bool] = ..., stalled: _Optional[str] = ..., waiting: _Optional[str] = ..., last_heartbeat_at: _Optional[float] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., cpus: _Optional[int] = ..., memory_mb: _Optional[int] = ..., gpu_slots: _Optional[_Iterable[int]] = ..., checkpoint_uri: _Optional[str] = ..., metrics_digest: _Optional[str] = ..., quarantined_lines: _Optional[int] = ..., revision: _Optional[int] = ..., paths: _Optional[_Mapping[str, str]] = ..., transitions: _Optional[_Iterable[_Union[Transition, _Mapping]]] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., capabilities_json: _Optional[str] = ...) -> None: ...
 
 class StreamLogRequest(_message.Message):
-    __slots__ = ("run_id", "stream", "tail_lines", "follow")
+    __slots__ = ("run_id", "stream", "tail_lines", "follow", "after")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
     TAIL_LINES_FIELD_NUMBER: _ClassVar[int]
     FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     stream: str
     tail_lines: int
     follow: bool
-    def __init__(self, run_id: _Optional[str] = ..., stream: _Optional[str] = ..., tail_lines: _Optional[int] = ..., follow: _Optional[bool] = ...) -> None: ...
+    after: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_id: _Optional[str] = ..., stream: _Optional[str] = ..., tail_lines: _Optional[int] = ..., follow: _Optional[bool] = ..., after: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class LogChunk(_message.Message):
-    __slots__ = ("stream", "data")
+    __slots__ = ("stream", "data", "cursor")
     STREAM_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     stream: str
     data: bytes
-    def __init__(self, stream: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
+    cursor: str
+    def __init__(self, stream: _Optional[str] = ..., data: _Optional[bytes] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class StreamEventsRequest(_message.Message):
     __slots__ = ("run_id", "cursor", "types", "follow")

@@ -1,0 +1,189 @@
+"""Finding, starting and stopping the daemon of a home. Never talks to a stranger's process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic.client.channel import Target, ask_health, unix_target
+from mosaic.errors import DaemonConflictError, TrainerUnreachableError
+from mosaic.files import read_json, tail_lines
+from mosaic.logs import get_logger
+from mosaic.paths import Home
+from mosaic.processes import ProcessIdentity, is_alive, send_signal
+
+log = get_logger(__name__)
+
+START_TIMEOUT_S = 10.0
+STOP_TIMEOUT_S = 20.0
+ANSWER_TIMEOUT_S = 3.0
+POLL_S = 0.02
+MAX_STDERR_BYTES = 1_000_000
+
+# Daemons this process started: kept so that they can be reaped, since they outlive every call.
+_children: list[subprocess.Popen[bytes]] = []
+
+
+@dataclass(frozen=True)
+class DaemonInfo:
+    """daemon.json: what a daemon says about itself once it listens."""
+
+    identity: ProcessIdentity
+    socket: str
+    version: str
+    addresses: tuple[str, ...]
+    started_at: float
+
+    @property
+    def target(self) -> Target:
+        return unix_target(self.socket)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> DaemonInfo:
+        return cls(
+            ProcessIdentity.from_dict(data),
+            str(data["socket"]),
+            str(data.get("version", "")),
+            tuple(data.get("addresses", ())),
+            float(data.get("started_at", 0.0)),
+        )
+
+
+def living_daemon(home: Home) -> DaemonInfo | None:
+    """The daemon that announced itself in this home, if that very process is alive."""
+    _reap_children()
+    try:
+        data = read_json(home.daemon_info)
+        info = None if data is None else DaemonInfo.from_dict(data)
+    except (ValueError, KeyError, TypeError):
+        log.warning("announcement.refused", path=str(home.daemon_info))
+        return None
+    return info if info is not None and is_alive(info.identity) else None
+
+
+def has_crashed(home: Home) -> bool:
+    """Whether the last daemon died without a goodbye: one that is told to stop cleans up."""
+    return home.daemon_info.exists() and living_daemon(home) is None
+
+
+def ensure_daemon(
+    home: Home,
+    *,
+    may_start: bool = True,
+    timeout_s: float = START_TIMEOUT_S,
+    options: Sequence[str] = (),
+) -> DaemonInfo:
+    """The running daemon of this home, verified; starts one when there is none and that is allowed.
+
+    Any number of clients may do this at once: the daemon's own lock lets one live, the others
+    exit with DaemonConflictError's status, and every client ends up with the survivor.
+    """
+    deadline = time.monotonic() + timeout_s
+    start: _Start | None = None
+    problem = TrainerUnreachableError(
+        f"No daemon is running for {home.root}", hint="start one with `mosaic daemon start`"
+    )
+    while True:
+        info = living_daemon(home)
+        if info is not None:
+            try:
+                if _verified(info, home):
+                    return info
+            except TrainerUnreachableError as error:
+                problem = error
+        elif may_start:
+            start = start or _Start(home, options)
+            if start.lost_the_race():
+                start = None
+        if time.monotonic() > deadline:
+            raise start.failure(f"did not answer within {timeout_s:.0f} s") if start else problem
+        time.sleep(POLL_S)
+
+
+def _verified(info: DaemonInfo, home: Home) -> bool:
+    """Whether the one who answers is the one who announced itself; False when it was replaced."""
+    health = ask_health(info.target, ANSWER_TIMEOUT_S)
+    if health.pid == info.identity.pid and Path(health.home).resolve() == home.root.resolve():
+        return True
+    if living_daemon(home) == info:
+        raise _stranger(info, health.pid, health.home)
+    return False
+
+
+def _stranger(info: DaemonInfo, pid: int, their_home: str) -> DaemonConflictError:
+    return DaemonConflictError(
+        f"A stranger answers on {info.socket}: process {pid} of {their_home}, "
+        f"where process {info.identity.pid} was expected",
+        hint="stop that process, or remove the socket and try again",
+    )
+
+
+class _Start:
+    """One attempt to start a daemon, and its standard error for the case that it fails."""
+
+    def __init__(self, home: Home, options: Sequence[str]) -> None:
+        home.create()
+        self._stderr = home.logs / "daemon.stderr.log"
+        if self._stderr.exists() and self._stderr.stat().st_size > MAX_STDERR_BYTES:
+            self._stderr.unlink()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        fd = os.open(self._stderr, flags, 0o600)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "mosaic.daemon", "--home", str(home.root), *options],
+                stdin=subprocess.DEVNULL,
+                stdout=fd,
+                stderr=fd,
+                cwd="/",
+                start_new_session=True,
+            )
+        finally:
+            os.close(fd)
+        _children.append(self._process)
+        log.info("daemon.launched", pid=self._process.pid, home=str(home.root))
+
+    def lost_the_race(self) -> bool:
+        """Whether it gave way to another daemon; raises when it failed for any other reason."""
+        status = self._process.poll()
+        if status is None:
+            return False
+        if status == DaemonConflictError.exit_status:
+            return True
+        raise self.failure(f"ended with status {status}")
+
+    def failure(self, what: str) -> TrainerUnreachableError:
+        lines = [line for line in tail_lines(self._stderr, 20) if line.strip()]
+        said = f": {lines[-1]}" if lines else ""
+        return TrainerUnreachableError(
+            f"The daemon (pid {self._process.pid}) {what}{said}",
+            hint=f"see {self._stderr}",
+            stderr_tail=lines,
+        )
+
+
+def stop_daemon(home: Home, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+    """Ask the daemon to end and wait until it has; runs go on. False when none was running."""
+    info = living_daemon(home)
+    if info is None or not send_signal(info.identity, signal.SIGTERM):
+        return False
+    deadline = time.monotonic() + timeout_s
+    while is_alive(info.identity):
+        if time.monotonic() > deadline:
+            raise TrainerUnreachableError(
+                f"The daemon (pid {info.identity.pid}) did not stop within {timeout_s:.0f} s",
+                hint=f"see {home.daemon_log}; `kill -9 {info.identity.pid}` hurts no run",
+            )
+        time.sleep(POLL_S)
+    _reap_children()
+    return True
+
+
+def _reap_children() -> None:
+    _children[:] = [child for child in _children if child.poll() is None]

@@ -1,0 +1,81 @@
+"""Streams that outlive the daemon: each remembers how far it got and asks for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from mosaic.contracts.run_record import RunRecord
+from mosaic.wire.answers import EventBatch, LogChunk
+from mosaic.wire.convert import summary_from_proto
+from mosaic.wire.generated import trainer_pb2 as pb
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class ResumableStream(Protocol[T_co]):
+    method: ClassVar[str]
+    # An endless stream that ends has lost its daemon.
+    is_endless: ClassVar[bool]
+
+    def request(self) -> Any:
+        """What to ask for now, given what has arrived."""
+
+    def accept(self, message: Any) -> Iterator[T_co]:
+        """What the caller has not seen yet."""
+
+
+class RunWatch:
+    method: ClassVar[str] = "WatchRuns"
+    is_endless: ClassVar[bool] = True
+
+    def __init__(self, run_ids: Iterable[str]) -> None:
+        self._run_ids = tuple(run_ids)
+        self._seen: dict[str, int] = {}
+
+    def request(self) -> pb.WatchRunsRequest:
+        # Always the whole picture: within it revisions come in no order, so one number could
+        # not say what is missing. What was delivered already is skipped below.
+        return pb.WatchRunsRequest(run_ids=self._run_ids)
+
+    def accept(self, message: pb.RunRecord) -> Iterator[RunRecord]:
+        if self._seen.get(message.run_id) != message.revision:
+            self._seen[message.run_id] = message.revision
+            yield summary_from_proto(message)
+
+
+class LogStream:
+    method: ClassVar[str] = "StreamLog"
+    is_endless: ClassVar[bool] = False
+
+    def __init__(self, run_id: str, stream: str, tail_lines: int, follow: bool) -> None:
+        self._request = pb.StreamLogRequest(
+            run_id=run_id, stream=stream, tail_lines=tail_lines, follow=follow
+        )
+        self._cursors: dict[str, str] = {}
+
+    def request(self) -> pb.StreamLogRequest:
+        del self._request.after[:]
+        self._request.after.extend(self._cursors.values())
+        return self._request
+
+    def accept(self, message: pb.LogChunk) -> Iterator[LogChunk]:
+        self._cursors[message.stream] = message.cursor
+        yield LogChunk(message.stream, message.data)
+
+
+class EventStream:
+    method: ClassVar[str] = "StreamEvents"
+    is_endless: ClassVar[bool] = False
+
+    def __init__(self, run_id: str, cursor: int, types: Iterable[str], follow: bool) -> None:
+        self._request = pb.StreamEventsRequest(
+            run_id=run_id, cursor=cursor, types=types, follow=follow
+        )
+
+    def request(self) -> pb.StreamEventsRequest:
+        return self._request
+
+    def accept(self, message: pb.EventBatch) -> Iterator[EventBatch]:
+        self._request.cursor = message.next_cursor
+        yield EventBatch(tuple(message.events), message.next_cursor)

@@ -1,0 +1,187 @@
+"""Reads the registry through its own connection, so that a long list never waits for a commit."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mosaic.contracts.run_record import RunRecord, Transition
+from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.daemon.registry_rows import (
+    LIST_COLUMNS,
+    RUN_COLUMNS,
+    TRANSITION_COLUMNS,
+    capabilities_document,
+    record_of,
+    transition_of,
+)
+from mosaic.daemon.registry_schema import connect_read_only
+from mosaic.daemon.row_checksum import row_checksum
+from mosaic.errors import CorruptStoreError, UnknownRunError
+
+# Above this the memory of finished runs (about 1.5 kB each) is given back.
+MAX_REMEMBERED = 20_000
+_LISTED = LIST_COLUMNS.replace(" ", "").split(",")
+_NEWEST_FIRST = "ORDER BY created_at DESC, run_id DESC"
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Which runs to list; an empty field means "any"."""
+
+    states: tuple[RunState, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    # Part of the name, the worker or the environment, in any case.
+    contains: str = ""
+    limit: int | None = None
+    run_ids: tuple[str, ...] = ()
+    # Only runs that changed after this revision.
+    after_revision: int = 0
+
+
+class RegistryReader:
+    """Used by one thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = connect_read_only(path)
+        self._records: dict[str, RunRecord] = {}
+        self._connection.create_function("holds", 4, _holds, deterministic=True)
+
+    def select(self, wanted: RunFilter) -> tuple[list[RunRecord], int]:
+        """Records without their details, newest first, and how many there are without the limit."""
+        where, values = _condition(wanted)
+        query = f"SELECT run_id, revision FROM runs {where} {_NEWEST_FIRST}"
+        with self._snapshot():
+            chosen = self._connection.execute(query, values).fetchall()
+            total = len(chosen)
+            if wanted.limit:
+                del chosen[wanted.limit :]
+            self._remember(chosen)
+        return [self._records[run_id] for run_id, _ in chosen], total
+
+    def _remember(self, chosen: list[tuple[str, int]]) -> None:
+        """Read what has changed since it was last listed.
+
+        Most runs are over and never change; reading 10,000 whole rows takes ten times as long as
+        reading their revisions.
+        """
+        if len(self._records) > MAX_REMEMBERED:
+            self._records.clear()
+        known = self._records
+        changed = [
+            run_id
+            for run_id, revision in chosen
+            if run_id not in known or known[run_id].revision != revision
+        ]
+        if changed:
+            rows = self._connection.execute(
+                f"SELECT {LIST_COLUMNS} FROM runs WHERE run_id IN (SELECT value FROM json_each(?))",
+                (json.dumps(changed),),
+            )
+            known.update((row[0], record_of(row)) for row in rows)
+
+    @contextlib.contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """All queries inside see the same state."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
+
+    def get(self, run_id: str) -> RunRecord:
+        """The whole record; raises rather than show a damaged one."""
+        with self._snapshot():
+            row = self._connection.execute(
+                f"SELECT {', '.join(RUN_COLUMNS)}, checksum FROM runs WHERE run_id = ?", (run_id,)
+            ).fetchone()
+            if row is None:
+                raise UnknownRunError(
+                    f"There is no run {run_id}", hint="`mosaic runs` lists all runs", run_id=run_id
+                )
+            _check(row, run_id)
+            columns = dict(zip(RUN_COLUMNS, row, strict=False))
+            return replace(
+                record_of([columns[name] for name in _LISTED]),
+                transitions=self._transitions(run_id),
+                capabilities=self._capabilities(str(columns["capabilities_digest"])),
+            )
+
+    def unfinished(self) -> list[RunRecord]:
+        """Whole records of all runs that are not over, oldest first."""
+        rows = self._connection.execute(
+            "SELECT run_id FROM runs WHERE state != ? ORDER BY created_at, run_id",
+            (RunState.TERM.value,),
+        ).fetchall()
+        return [self.get(run_id) for (run_id,) in rows]
+
+    def find_client_key(self, key: str) -> str | None:
+        row = self._connection.execute(
+            "SELECT run_id FROM runs WHERE client_key = ?", (key,)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _transitions(self, run_id: str) -> tuple[Transition, ...]:
+        rows = self._connection.execute(
+            f"SELECT {', '.join(TRANSITION_COLUMNS)}, checksum FROM transitions"
+            " WHERE run_id = ? ORDER BY n",
+            (run_id,),
+        ).fetchall()
+        for row in rows:
+            _check(row, run_id)
+        return tuple(transition_of(row[2:6]) for row in rows)
+
+    def _capabilities(self, digest: str) -> dict[str, Any]:
+        row = self._connection.execute(
+            "SELECT document FROM capabilities WHERE digest = ?", (digest,)
+        ).fetchone()
+        if row is None:
+            return {}
+        capabilities: dict[str, Any] = json.loads(row[0])
+        if capabilities_document(capabilities)[0] != digest:
+            raise _damaged("the capabilities of a worker")
+        return capabilities
+
+
+def _condition(wanted: RunFilter) -> tuple[str, list[Any]]:
+    clauses: list[str] = []
+    values: list[Any] = []
+    for column, choices in (
+        ("state", wanted.states),
+        ("outcome", wanted.outcomes),
+        ("run_id", wanted.run_ids),
+    ):
+        if choices:
+            # One JSON value instead of as many variables, whose number SQLite limits.
+            clauses.append(f"{column} IN (SELECT value FROM json_each(?))")
+            values.append(json.dumps(choices))
+    if wanted.contains:
+        clauses.append("holds(?, run_name, worker, env_id)")
+        values.append(wanted.contains.casefold())
+    if wanted.after_revision:
+        clauses.append("revision > ?")
+        values.append(wanted.after_revision)
+    return (f"WHERE {' AND '.join(clauses)}" if clauses else ""), values
+
+
+def _holds(needle: str, *texts: str) -> bool:
+    return any(needle in text.casefold() for text in texts)
+
+
+def _check(row: Sequence[Any], run_id: str) -> None:
+    if row_checksum(row[:-1]) != row[-1]:
+        raise _damaged(f"run {run_id}")
+
+
+def _damaged(what: str) -> CorruptStoreError:
+    return CorruptStoreError(
+        f"The registry's entry of {what} does not match its checksum",
+        hint="restart the daemon; it restores the registry from its backup and the runs' files",
+    )

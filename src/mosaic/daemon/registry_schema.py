@@ -1,0 +1,113 @@
+"""The registry's file: how it is opened, its tables, and how older files become newer ones."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from mosaic.errors import CorruptStoreError, StoreError
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+_MAGIC = b"SQLite format 3\x00"
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that may change the registry: durable at every commit, for its owner only."""
+    # Created by us, because SQLite would follow the umask; its other files copy these rights.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA busy_timeout = 5000")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_read_only(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+    """`immutable`: a file nobody writes, such as a backup; no other files appear beside it."""
+    options = "mode=ro&immutable=1" if immutable else "mode=ro"
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{options}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA busy_timeout = 5000")
+        connection.execute("PRAGMA cell_size_check = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def check_header(path: Path) -> None:
+    """SQLite takes some damaged headers for a read-only file; we know what ours look like."""
+    with path.open("rb") as file:
+        header = file.read(20)
+    if header[:16] != _MAGIC or header[18:20] not in (b"\x01\x01", b"\x02\x02"):
+        raise CorruptStoreError("its header is damaged")
+
+
+def migration_scripts() -> list[Path]:
+    """Script n takes a registry from version n - 1 to version n."""
+    return sorted(MIGRATIONS.glob("[0-9]*.sql"))
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, target: int | None = None) -> None:
+    for number, script in enumerate(migration_scripts()[:target], start=1):
+        if number <= version_of(connection):
+            continue
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{script.read_text()}\nPRAGMA user_version = {number};\nCOMMIT;"
+            )
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def check_schema(connection: sqlite3.Connection) -> None:
+    """The tables must be what the version says; a version we do not know is refused."""
+    version, newest = version_of(connection), len(migration_scripts())
+    shape = _shape(connection)
+    if version > newest and shape != _expected_shape(newest):
+        raise StoreError(
+            f"The registry has version {version}; this MOSAIC knows versions up to {newest}",
+            hint="use the newer MOSAIC that wrote it, or set MOSAIC_HOME to another directory",
+            version=version,
+        )
+    if version > newest or shape != _expected_shape(version):
+        raise CorruptStoreError("its tables are not those of its version")
+
+
+def _expected_shape(version: int) -> list[tuple[object, ...]]:
+    model = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(model, target=version)
+        return _shape(model)
+    finally:
+        model.close()
+
+
+def _shape(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+    """Tables, columns and indexes; not the text of the statements, which tools may rewrite."""
+    return connection.execute(
+        'SELECT s.type, s.name, s.tbl_name, c.name, c.type, c."notnull", c.pk'
+        " FROM sqlite_schema s LEFT JOIN pragma_table_info(s.name) c ON s.type = 'table'"
+        ' UNION ALL SELECT \'index\', i.name, t.name, x.name, i."unique", x.seqno, x."desc"'
+        " FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_xinfo(i.name) x"
+        " WHERE t.type = 'table' ORDER BY 1, 2, 3, 4, 5, 6, 7"
+    ).fetchall()

@@ -1,0 +1,89 @@
+"""For the daemon: clean up after a run host that was itself killed.
+
+The worker dies with its host. What it had forked into other sessions does not, and is found here
+by the attempt's control groups and by the variables every process of a run inherits.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from mosaic.contracts.run_files import AttemptFiles
+from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
+from mosaic.files import read_json
+from mosaic.processes import boot_id
+from mosaic.runhost.control_groups import ControlGroups, group_members, group_name
+from mosaic.runhost.process_tree import Process, read_process, send_signal
+
+_KILL_AGAIN_S = 0.01
+
+
+def kill_leftovers(files: AttemptFiles, run_id: str, attempt: int, timeout_s: float = 5.0) -> int:
+    """Kill what a dead host left and remove its groups; returns how many processes there were.
+
+    Does nothing while the host lives. Blocks until all are gone, at most `timeout_s`.
+    """
+    if _is_locked(files.lock):
+        return 0
+    groups = ControlGroups(_claimed_groups(files.claim, group_name(run_id, attempt)))
+    markers = {f"{RUN_ID}={run_id}".encode(), f"{ATTEMPT}={attempt}".encode()}
+    killed: set[tuple[int, int]] = set()
+    deadline = time.monotonic() + timeout_s
+    while living := _leftovers(groups, markers):
+        groups.kill()
+        for process in living:
+            killed.add((process.pid, process.start_ticks))
+            try:
+                send_signal(process, signal.SIGKILL)
+            except PermissionError:
+                continue
+        if time.monotonic() > deadline:
+            break
+        time.sleep(_KILL_AGAIN_S)
+    groups.remove()
+    return len(killed)
+
+
+def _leftovers(groups: ControlGroups, markers: set[bytes]) -> list[Process]:
+    pids = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    marked = {pid for pid in pids - {os.getpid()} if markers <= _environment(pid)}
+    marked.update(*(group_members(group) for group in groups.groups))
+    processes = (read_process(pid) for pid in marked)
+    return [each for each in processes if each is not None and not each.is_zombie]
+
+
+def _environment(pid: int) -> set[bytes]:
+    try:
+        return set(Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+    except OSError:
+        return set()  # gone, or somebody else's
+
+
+def _claimed_groups(claim: Path, name: str) -> list[str]:
+    """The groups the dead host announced, if it was killed in this very boot."""
+    try:
+        data: Any = read_json(claim)
+    except ValueError:
+        return []
+    if not isinstance(data, dict) or data.get("boot_id") != boot_id():
+        return []
+    return [str(group) for group in data.get("groups", ()) if Path(str(group)).name == name]
+
+
+def _is_locked(lock: Path) -> bool:
+    try:
+        fd = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False

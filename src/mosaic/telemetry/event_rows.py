@@ -1,0 +1,239 @@
+"""Turns a chunk of journal lines into rows for the store. Pure: no file, no database.
+
+Rows of a table are one flat list, as SQLite takes many rows per statement that way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from mosaic.contracts.events import EventType, RunLifecycleEvent, number_from_json
+from mosaic.telemetry.event_decoder import (
+    ABSENT,
+    EVENT_TYPES,
+    EpisodeEvent,
+    EventDecoder,
+    JournalEvent,
+    LifecycleEvent,
+    MetricEvent,
+    QuarantineReason,
+    RegisteredEvent,
+    Rejected,
+    StepEvent,
+)
+from mosaic.telemetry.ingest_state import RETURNS_KEPT, IngestState
+from mosaic.telemetry.journal_reader import JournalChunk
+from mosaic.telemetry.store_schema import COLUMNS
+
+# So many bad lines of a run are kept to look at; all are counted.
+QUARANTINE_SAMPLES = 100
+SAMPLE_BYTES = 200
+_STEP_WIDTH = len(COLUMNS["steps"])
+_EPISODE_INDEX = COLUMNS["steps"].index("episode_index")
+
+
+class Batch:
+    """What one chunk adds to the store: rows, the state after it, and what the daemon must know."""
+
+    def __init__(self, before: IngestState, returns: list[float]) -> None:
+        self.state = replace(before)
+        self.returns = list(returns)
+        self.rows: dict[str, list[Any]] = {table: [] for table in COLUMNS}
+        self.rejections: Counter[QuarantineReason] = Counter()
+        # (episode_index, attempt) -> cursors of its first and its last step
+        self.spans: dict[tuple[int, int], tuple[int, int]] = {}
+        self.notices: list[RunLifecycleEvent] = []
+        self.has_samples = False
+        self._heartbeat: RunLifecycleEvent | None = None
+        self._steps = self.rows["steps"]
+        self._counted_to = 0
+        self._last_time: float | None = None
+
+    @classmethod
+    def of_chunk(
+        cls,
+        chunk: JournalChunk,
+        decoder: EventDecoder,
+        before: IngestState,
+        returns: list[float],
+    ) -> Batch:
+        batch = cls(before, returns)
+        for cursor in chunk.too_long:
+            batch._reject(cursor, Rejected(QuarantineReason.TOO_LONG), b"")
+        decode, add_step = decoder.decode, batch._add_step
+        for cursor, line in zip(chunk.cursors, chunk.lines, strict=True):
+            event = decode(line)
+            if type(event) is StepEvent:
+                add_step(cursor, event)
+            elif isinstance(event, JournalEvent):
+                batch._add(cursor, event)
+            elif event is not None:
+                batch._reject(cursor, event, line)
+        batch._finish(chunk.next_offset)
+        return batch
+
+    def _reject(self, cursor: int, rejected: Rejected, line: bytes) -> None:
+        if self.state.quarantined < QUARANTINE_SAMPLES:
+            sample = line[:SAMPLE_BYTES]
+            self.rows["quarantine"] += (cursor, rejected.reason.value, rejected.detail, sample)
+        self.state.quarantined += 1
+        self.rejections[rejected.reason] += 1
+
+    def _add_step(self, cursor: int, event: StepEvent) -> None:
+        seq = event.seq
+        state = self.state
+        if seq == state.last_seq + 1:
+            state.last_seq = seq
+        else:
+            state.note_seq(seq)
+        timestamp = self._last_time = event.timestamp
+        reward = event.reward
+        self._steps += (
+            cursor,
+            seq,
+            timestamp,
+            event.agent_id,
+            event.worker_id,
+            event.episode_index,
+            event.step_index,
+            str(event.action, "utf-8") or None,
+            str(event.observation, "utf-8") or None,
+            reward if type(reward) is float else number_from_json(reward),
+            # As numbers: SQLite's binding takes a slow path for bool.
+            +event.terminated,
+            +event.truncated,
+            None if event.episode_seed is None else _seed(event.episode_seed),
+            None if event.render_hint is ABSENT else _text(event.render_hint),
+            None if event.info is ABSENT else _text(event.info),
+        )
+
+    def _add(self, cursor: int, event: JournalEvent) -> None:
+        self._last_time = event.timestamp
+        if isinstance(event, RegisteredEvent):
+            self._begin_attempt(cursor, event)
+        if event.seq == self.state.last_seq + 1:
+            self.state.last_seq = event.seq
+        else:
+            self.state.note_seq(event.seq)
+        match event:
+            case MetricEvent():
+                self._add_metric(cursor, event)
+            case EpisodeEvent():
+                self._add_episode(cursor, event)
+            case RegisteredEvent():
+                self._add_registered(cursor, event)
+            case LifecycleEvent():
+                self._add_lifecycle(cursor, event, EVENT_TYPES[type(event)], event.payload)
+
+    def _add_metric(self, cursor: int, event: MetricEvent) -> None:
+        value = number_from_json(event.value)
+        self.rows["metrics"] += (
+            *(event.name, cursor, event.seq, event.timestamp),
+            *(value, event.step),
+        )
+        self.state.metrics += 1
+        self.state.reported_steps = max(self.state.reported_steps, event.step)
+        self.has_samples = True
+
+    def _add_episode(self, cursor: int, event: EpisodeEvent) -> None:
+        total_reward = number_from_json(event.total_reward)
+        self.rows["episodes"] += (
+            *(cursor, event.seq, event.timestamp, event.agent_id, event.worker_id),
+            *(event.episode_index, total_reward, event.steps),
+            *(+event.terminated, +event.truncated),
+            None if event.episode_seed is None else _seed(event.episode_seed),
+            _text(event.metadata),
+        )
+        self.state.episodes += 1
+        self.state.attempt_episodes += 1
+        self.returns = [*self.returns[1 - RETURNS_KEPT :], total_reward]
+        self.has_samples = True
+
+    def _begin_attempt(self, cursor: int, event: RegisteredEvent) -> None:
+        state = self.state
+        attempt = state.attempt + 1 if event.attempt is None else event.attempt
+        if attempt != state.attempt:
+            self._count_steps()
+            state.begin_attempt(attempt, cursor)
+            state.last_seq = event.seq - 1  # each attempt may count from anywhere
+            # Nobody acts on news of the attempt before any more.
+            self.notices.clear()
+            self._heartbeat = None
+            self.returns.clear()
+            self.has_samples = False
+        state.agent_id = event.agent_id or ""
+        state.worker_id = event.worker_id or ""
+
+    def _add_registered(self, cursor: int, event: RegisteredEvent) -> None:
+        state = self.state
+        self.rows["registrations"] += (cursor, state.attempt, state.agent_id, state.worker_id)
+        payload = {
+            "schema_version": event.schema_version,
+            "protocol": event.protocol,
+            "capabilities": event.capabilities,
+            "attempt": state.attempt,
+            "pid": event.pid,
+            "agent_id": state.agent_id,
+            "worker_id": state.worker_id,
+        }
+        self._add_lifecycle(cursor, event, EventType.WORKER_REGISTERED, payload)
+
+    def _add_lifecycle(
+        self, cursor: int, event: JournalEvent, kind: EventType, payload: dict[str, Any]
+    ) -> None:
+        state = self.state
+        self.rows["lifecycle"] += (
+            *(cursor, event.seq, event.timestamp, kind.value),
+            msgspec.json.encode(payload).decode(),
+        )
+        notice = RunLifecycleEvent(state.run_id, event.seq, event.timestamp, kind, payload)
+        if kind is EventType.HEARTBEAT:
+            state.take_heartbeat(payload)
+            self._heartbeat = notice  # only the last one counts, however many a worker sends
+            return
+        if kind is EventType.RUN_STARTED:
+            state.take_started(payload)
+            state.measure_rate(event.timestamp)
+        self.notices.append(notice)
+
+    def _count_steps(self) -> None:
+        """Counts the steps since the last call and notes which cursors each episode covers."""
+        cursors = self._steps[self._counted_to :: _STEP_WIDTH]
+        episodes = self._steps[self._counted_to + _EPISODE_INDEX :: _STEP_WIDTH]
+        self._counted_to = len(self._steps)
+        first = dict(zip(reversed(episodes), reversed(cursors), strict=True))
+        last = dict(zip(episodes, cursors, strict=True))
+        attempt = self.state.attempt
+        for episode, cursor in first.items():
+            start, _ = self.spans.get((episode, attempt), (cursor, cursor))
+            self.spans[episode, attempt] = (start, last[episode])
+        self.state.steps += len(cursors)
+        self.state.attempt_steps += len(cursors)
+        self.has_samples = self.has_samples or bool(cursors)
+
+    def _finish(self, offset: int) -> None:
+        self._count_steps()
+        state = self.state
+        state.offset = offset
+        state.events += sum(
+            len(self.rows[table]) // len(COLUMNS[table])
+            for table in ("steps", "episodes", "metrics", "lifecycle")
+        )
+        state.has_samples = state.has_samples or self.has_samples
+        if self._heartbeat is not None:
+            self.notices.append(self._heartbeat)
+        if self._last_time is not None:
+            state.measure_rate(self._last_time)
+
+
+def _text(value: Raw) -> str | None:
+    return str(value, "utf-8") or None
+
+
+def _seed(seed: int) -> int | str:
+    return seed if -(2**63) <= seed < 2**63 else str(seed)

@@ -1,0 +1,150 @@
+"""Moves a run's journal into its store, a bounded step at a time, exactly once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from mosaic.contracts.events import EventType, RunLifecycleEvent
+from mosaic.errors import CorruptStoreError, StoreError
+from mosaic.logs import get_logger
+from mosaic.telemetry.event_decoder import EventDecoder
+from mosaic.telemetry.event_rows import Batch
+from mosaic.telemetry.ingest_report import IngestReport
+from mosaic.telemetry.journal_append import append_chunk
+from mosaic.telemetry.journal_reader import read_chunk
+from mosaic.telemetry.store import TelemetryStore, set_aside
+
+__all__ = ["IngestReport", "JournalIngest", "append_chunk"]
+
+log = get_logger(__name__)
+
+# About 10,000 steps: some 50 ms of work.
+STEP_BYTES = 2 * 1024 * 1024
+
+
+class JournalIngest:
+    """Ingests one run. `step` may raise StoreError (a full disk, say); then simply call it again
+    later: it goes on from what was committed last."""
+
+    def __init__(self, run_id: str, journal_path: Path, store_path: Path) -> None:
+        self._run_id = run_id
+        self._journal_path = journal_path
+        self._store_path = store_path
+        self._decoder = EventDecoder(run_id)
+        self._store: TelemetryStore | None = None
+        self._was_rebuilt = False
+        # `close` may come from another thread than `step`.
+        self._lock = threading.Lock()
+
+    def step(self, max_bytes: int = STEP_BYTES) -> IngestReport:
+        """Ingest about that many bytes of whole lines, in one transaction."""
+        return self._with_store(lambda store: self._step(store, max_bytes))
+
+    def recall(self, attempt: int) -> IngestReport:
+        """What earlier steps reported of this attempt, all at once, for a daemon that starts anew.
+
+        A daemon may die after a step has committed and before it has acted on the report.
+        """
+        return self._with_store(lambda store: self._recall(store, attempt))
+
+    def close(self) -> None:
+        with self._lock:
+            self._close()
+
+    def _with_store(self, work: Callable[[TelemetryStore], IngestReport]) -> IngestReport:
+        with self._lock:
+            try:
+                try:
+                    return work(self._opened())
+                except CorruptStoreError as error:
+                    self._start_over(error)
+                    return work(self._opened())
+            except StoreError:
+                # Opened again, it stands where the last commit left it, as after a crash.
+                self._close()
+                raise
+
+    def _step(self, store: TelemetryStore, max_bytes: int) -> IngestReport:
+        before = store.state
+        chunk = read_chunk(self._journal_path, before.offset, max_bytes)
+        if chunk.size is not None and chunk.size < before.offset:
+            # A power cut took the end of the journal. New lines would get the cursors of old rows.
+            raise CorruptStoreError(
+                f"The store {self._store_path} reaches {before.offset}, its journal {chunk.size}"
+            )
+        if chunk.next_offset == before.offset:
+            return _report(store)
+        batch = Batch.of_chunk(chunk, self._decoder, before, store.returns)
+        store.write(batch)
+        return _report(
+            store,
+            bytes_read=chunk.next_offset - before.offset,
+            has_more=chunk.next_offset < (chunk.size or 0),
+            events=batch.state.events - before.events,
+            has_samples=batch.has_samples,
+            quarantined=batch.state.quarantined - before.quarantined,
+            notices=tuple(batch.notices),
+        )
+
+    def _recall(self, store: TelemetryStore, attempt: int) -> IngestReport:
+        if store.state.attempt != attempt:
+            return _report(store)
+        notices = tuple(
+            RunLifecycleEvent(
+                self._run_id, seq, timestamp, EventType(kind), msgspec.json.decode(payload)
+            )
+            for seq, timestamp, kind, payload in store.read_attempt()
+        )
+        return _report(store, has_samples=store.state.has_samples, notices=notices)
+
+    def _opened(self) -> TelemetryStore:
+        if self._store is None:
+            self._store = TelemetryStore(self._store_path, self._run_id)
+        return self._store
+
+    def _start_over(self, error: CorruptStoreError) -> None:
+        self._close()
+        if self._was_rebuilt:
+            raise error  # it is not the file that is bad, so another one would be no better
+        self._was_rebuilt = True
+        kept_as = set_aside(self._store_path)
+        log.warning(
+            "store.rebuilt", run_id=self._run_id, reason=error.message, kept_as=str(kept_as)
+        )
+
+    def _close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+def _report(
+    store: TelemetryStore,
+    *,
+    bytes_read: int = 0,
+    has_more: bool = False,
+    events: int = 0,
+    has_samples: bool = False,
+    quarantined: int = 0,
+    notices: tuple[RunLifecycleEvent, ...] = (),
+) -> IngestReport:
+    state = store.state
+    return IngestReport(
+        attempt=state.attempt,
+        agent_id=state.agent_id,
+        worker_id=state.worker_id,
+        env_id=state.env_id,
+        offset=state.offset,
+        bytes_read=bytes_read,
+        has_more=has_more,
+        events=events,
+        has_samples=has_samples,
+        quarantined=quarantined,
+        quarantined_total=state.quarantined,
+        progress=state.progress(store.returns),
+        notices=notices,
+    )

@@ -1,0 +1,141 @@
+"""Opens a run's store read-only and makes the contracts' objects of its rows."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import math
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from mosaic.contracts.events import (
+    EpisodeSummary,
+    EventType,
+    MetricPoint,
+    RunLifecycleEvent,
+    TrainingStep,
+)
+from mosaic.telemetry.store import sqlite_errors
+
+
+class StoreReader:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._run_id: str = self.rows("SELECT run_id FROM ingest_state")[0][0]
+        self._registrations = [
+            tuple(row)
+            for row in self.rows(
+                "SELECT cursor, agent_id, worker_id FROM registrations ORDER BY cursor"
+            )
+        ]
+
+    def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        return self._connection.execute(statement, values).fetchall()
+
+    def step(self, row: sqlite3.Row) -> TrainingStep:
+        return TrainingStep(
+            **self._common(row),
+            step_index=row["step_index"],
+            action=_value(row["action"]),
+            observation=_value(row["observation"]),
+            reward=_number(row["reward"]),
+            render_hint=_value(row["render_hint"]),
+            info=_value(row["info"]),
+        )
+
+    def episode(self, row: sqlite3.Row) -> EpisodeSummary:
+        return EpisodeSummary(
+            **self._common(row),
+            total_reward=_number(row["total_reward"]),
+            steps=row["steps"],
+            metadata=_value(row["metadata"]),
+        )
+
+    def metric(self, row: sqlite3.Row) -> MetricPoint:
+        return MetricPoint(
+            run_id=self._run_id,
+            seq=row["seq"],
+            timestamp=row["timestamp"],
+            name=row["name"],
+            value=_number(row["value"]),
+            step=row["step"],
+        )
+
+    def lifecycle(self, row: sqlite3.Row) -> RunLifecycleEvent:
+        return RunLifecycleEvent(
+            run_id=self._run_id,
+            seq=row["seq"],
+            timestamp=row["timestamp"],
+            type=EventType(row["type"]),
+            payload=msgspec.json.decode(row["payload"]),
+        )
+
+    def _common(self, row: sqlite3.Row) -> dict[str, Any]:
+        seed = row["episode_seed"]
+        # Lines inherit what they leave out from the registration before them.
+        place = bisect.bisect(self._registrations, (row["cursor"] + 1,)) - 1
+        _, agent_id, worker_id = self._registrations[place] if place >= 0 else (0, "", "")
+        return {
+            "run_id": self._run_id,
+            "agent_id": agent_id if row["agent_id"] is None else row["agent_id"],
+            "worker_id": worker_id if row["worker_id"] is None else row["worker_id"],
+            "seq": row["seq"],
+            "timestamp": row["timestamp"],
+            "episode_index": row["episode_index"],
+            "terminated": bool(row["terminated"]),
+            "truncated": bool(row["truncated"]),
+            "episode_seed": None if seed is None else int(seed),
+        }
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[StoreReader | None]:
+    """The store for the time of a `with`, or None while there is none."""
+    with sqlite_errors(path):
+        connection = _connect(path) if path.exists() else None
+        try:
+            yield None if connection is None else StoreReader(connection)
+        finally:
+            if connection is not None:
+                connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection | None:
+    try:
+        connection = _open(path, "mode=ro")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError:
+        # A reader needs a few blocks for its -shm file too. Without room for them a store that
+        # nobody has open (it has no log then) can be read as the plain file it is.
+        if path.with_name(path.name + "-wal").exists():
+            raise
+        connection = _open(path, "immutable=1")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == 0:  # its writer has only just created the file
+        connection.close()
+        return None
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=5)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _value(text: str | None) -> Any:
+    """Any JSON value; as text where it holds what Python cannot, such as 1e999."""
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text

@@ -1,0 +1,98 @@
+"""Tables of a run's telemetry store, as migrations, and the order of their columns.
+
+Rows are keyed by the cursor of their line, so no line can be stored twice. NULL stands for NaN in
+numbers (SQLite has none) and for "as registered" in agent_id and worker_id. Steps have no index
+besides their key: `episode_spans` says between which cursors the steps of an episode lie.
+"""
+
+from __future__ import annotations
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "steps": (
+        *("cursor", "seq", "timestamp", "agent_id", "worker_id", "episode_index", "step_index"),
+        *("action", "observation", "reward", "terminated", "truncated"),
+        *("episode_seed", "render_hint", "info"),
+    ),
+    "episodes": (
+        *("cursor", "seq", "timestamp", "agent_id", "worker_id", "episode_index"),
+        *("total_reward", "steps", "terminated", "truncated", "episode_seed", "metadata"),
+    ),
+    "metrics": ("name", "cursor", "seq", "timestamp", "value", "step"),
+    "lifecycle": ("cursor", "seq", "timestamp", "type", "payload"),
+    "registrations": ("cursor", "attempt", "agent_id", "worker_id"),
+    "quarantine": ("cursor", "reason", "detail", "sample"),
+}
+
+_INITIAL = (
+    # episode_seed has no type: a seed beyond 64 bits is kept as text, every digit of it.
+    """
+    CREATE TABLE steps (
+        cursor INTEGER PRIMARY KEY, seq INTEGER NOT NULL, timestamp REAL NOT NULL,
+        agent_id TEXT, worker_id TEXT, episode_index INTEGER NOT NULL, step_index INTEGER NOT NULL,
+        action TEXT, observation TEXT, reward REAL,
+        terminated INTEGER NOT NULL, truncated INTEGER NOT NULL,
+        episode_seed, render_hint TEXT, info TEXT
+    )
+    """,
+    """
+    CREATE TABLE episodes (
+        cursor INTEGER PRIMARY KEY, seq INTEGER NOT NULL, timestamp REAL NOT NULL,
+        agent_id TEXT, worker_id TEXT, episode_index INTEGER NOT NULL,
+        total_reward REAL, steps INTEGER NOT NULL,
+        terminated INTEGER NOT NULL, truncated INTEGER NOT NULL, episode_seed, metadata TEXT
+    )
+    """,
+    """
+    CREATE TABLE episode_spans (
+        episode_index INTEGER NOT NULL, attempt INTEGER NOT NULL,
+        first_cursor INTEGER NOT NULL, last_cursor INTEGER NOT NULL,
+        PRIMARY KEY (episode_index, attempt)
+    ) WITHOUT ROWID
+    """,
+    # Clustered by name, as curves are read one by one.
+    """
+    CREATE TABLE metrics (
+        name TEXT NOT NULL, cursor INTEGER NOT NULL, seq INTEGER NOT NULL,
+        timestamp REAL NOT NULL, value REAL, step INTEGER NOT NULL,
+        PRIMARY KEY (name, cursor)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE lifecycle (
+        cursor INTEGER PRIMARY KEY, seq INTEGER NOT NULL, timestamp REAL NOT NULL,
+        type TEXT NOT NULL, payload TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE registrations (
+        cursor INTEGER PRIMARY KEY, attempt INTEGER NOT NULL,
+        agent_id TEXT NOT NULL, worker_id TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE quarantine (
+        cursor INTEGER PRIMARY KEY, reason TEXT NOT NULL, detail TEXT NOT NULL, sample BLOB NOT NULL
+    )
+    """,
+    "CREATE TABLE quarantine_counts (reason TEXT PRIMARY KEY, lines INTEGER NOT NULL)",
+    """
+    CREATE TABLE ingest_state (
+        run_id TEXT PRIMARY KEY, offset INTEGER NOT NULL,
+        events INTEGER NOT NULL, steps INTEGER NOT NULL, episodes INTEGER NOT NULL,
+        metrics INTEGER NOT NULL, quarantined INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL, missing INTEGER NOT NULL, repeated INTEGER NOT NULL,
+        attempt INTEGER NOT NULL, attempt_cursor INTEGER NOT NULL,
+        agent_id TEXT NOT NULL, worker_id TEXT NOT NULL, env_id TEXT NOT NULL,
+        has_samples INTEGER NOT NULL,
+        attempt_steps INTEGER NOT NULL, attempt_episodes INTEGER NOT NULL,
+        reported_steps INTEGER NOT NULL, reported_episodes INTEGER NOT NULL,
+        total_steps INTEGER, total_episodes INTEGER,
+        rate_from_time REAL, rate_from_steps INTEGER NOT NULL,
+        rate_mark_time REAL, rate_mark_steps INTEGER NOT NULL,
+        rate_last_time REAL, rate_last_steps INTEGER NOT NULL
+    )
+    """,
+)
+
+# `PRAGMA user_version` counts how many of these a store has seen.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL,)

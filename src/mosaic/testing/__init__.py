@@ -1,0 +1,1 @@
+"""What tests of MOSAIC and of its workers share: contract tests and misbehaving workers."""

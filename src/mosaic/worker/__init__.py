@@ -1,0 +1,37 @@
+"""The SDK of a worker: config, events, control and life cycle. Standard library only."""
+
+from mosaic.contracts.capabilities import (
+    Lane,
+    ReadinessCheck,
+    WorkerCapabilities,
+    WorkerMetadata,
+)
+from mosaic.contracts.manifest import TensorBoardArtifact, WandbArtifact
+from mosaic.errors import ConfigError, DependencyError, WorkerError
+from mosaic.worker.analytics import write_manifest
+from mosaic.worker.config_build import build_config
+from mosaic.worker.config_file import load_config_file
+from mosaic.worker.config_schema import config_schema, option
+from mosaic.worker.harness import worker_main
+from mosaic.worker.json_text import to_json
+from mosaic.worker.run import Run
+
+__all__ = [
+    "ConfigError",
+    "DependencyError",
+    "Lane",
+    "ReadinessCheck",
+    "Run",
+    "TensorBoardArtifact",
+    "WandbArtifact",
+    "WorkerCapabilities",
+    "WorkerError",
+    "WorkerMetadata",
+    "build_config",
+    "config_schema",
+    "load_config_file",
+    "option",
+    "to_json",
+    "worker_main",
+    "write_manifest",
+]

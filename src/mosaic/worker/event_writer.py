@@ -1,0 +1,153 @@
+"""Turns what happens in a run into lines of its journal. The hottest code of the SDK.
+
+The training thread only takes what is there now; the journal's thread makes text of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from time import time
+from typing import Any
+
+from mosaic.contracts.events import EventType
+from mosaic.worker.assignment import Assignment
+from mosaic.worker.journal import DeferredEvent, Journal
+from mosaic.worker.json_text import encode, encode_number, freeze, frozen_text
+
+MAX_METRIC_NAME = 256
+_MAX_CACHED_NAMES = 4096
+
+
+class EventWriter:
+    """Writes steps, episodes, metrics and lifecycle events, and counts them."""
+
+    def __init__(self, journal: Journal, assignment: Assignment) -> None:
+        self.steps = 0
+        self.episodes = 0
+        self._journal = journal
+        self._append: Callable[[str], None] = journal.append
+        self._defer: Callable[[DeferredEvent], None] = journal.defer
+        # In its own journal every line inherits these from the first one; stdout may be shared.
+        self._who = "" if journal.path else identity_fields(assignment)
+        self._names: dict[str, str] = {}
+        self._step_limit = math.inf if assignment.max_steps is None else assignment.max_steps
+
+    def metric(self, name: str, value: float, step: int) -> None:
+        """One scalar (a Python, numpy or torch number) at one global step."""
+        quoted = self._names.get(name) or self._quoted(name)
+        self._defer((self._metric_body, time(), quoted, float(value), int(step)))
+
+    def metrics(self, values: Mapping[str, float], step: int) -> None:
+        for name, value in values.items():
+            self.metric(name, value, step)
+
+    def step(
+        self,
+        *,
+        episode_index: int,
+        step_index: int,
+        action: Any,
+        observation: Any,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        episode_seed: int | None = None,
+        render_hint: Any = None,
+        info: Any = None,
+    ) -> None:
+        """One environment step: the action, and what the environment answered to it."""
+        self.steps = steps = self.steps + 1
+        action = action if action.__class__ is int else freeze(action)
+        observation = freeze(observation)
+        more = ""
+        if info:
+            more = f',"info":{encode(info)}'
+        if render_hint is not None:
+            more += f',"render_hint":{encode(render_hint)}'
+        event = (
+            self._step_body,
+            time(),
+            int(episode_index),
+            int(step_index),
+            action,
+            observation,
+            float(reward),
+            "true" if terminated else "false",
+            "true" if truncated else "false",
+            "null" if episode_seed is None else int(episode_seed),
+            more,
+        )
+        if more or observation.__class__ is str or action.__class__ is str:
+            self._append(self._step_body(event))  # may be large, so it has to be measured
+        else:
+            self._defer(event)
+        if steps >= self._step_limit:
+            self._on_step_limit()
+
+    def episode(
+        self,
+        *,
+        episode_index: int,
+        total_reward: float,
+        steps: int,
+        terminated: bool,
+        truncated: bool,
+        episode_seed: int | None = None,
+        metadata: Any = None,
+    ) -> None:
+        """The end of an episode."""
+        self.episodes += 1
+        fields = {
+            "episode_index": int(episode_index),
+            "total_reward": float(total_reward),
+            "steps": int(steps),
+            "terminated": bool(terminated),
+            "truncated": bool(truncated),
+        }
+        if episode_seed is not None:
+            fields["episode_seed"] = int(episode_seed)
+        if metadata is not None:
+            fields["metadata"] = metadata
+        self._write(EventType.EPISODE, fields)
+
+    def lifecycle(self, kind: EventType, payload: Mapping[str, Any]) -> None:
+        """Written through at once: whoever waits for the run's state waits for this line."""
+        self._write(kind, {"payload": dict(payload)})
+        self._journal.flush()
+
+    def _metric_body(self, event: DeferredEvent) -> str:
+        _, timestamp, name, value, step = event
+        return (
+            f'"type":"metric","timestamp":{timestamp:.6f},{self._who}'
+            f'"name":{name},"value":{encode_number(value)},"step":{step}'
+        )
+
+    def _step_body(self, event: DeferredEvent) -> str:
+        _, timestamp, episode, index, action, observation, reward, ended, cut, seed, more = event
+        return (
+            f'"type":"step","timestamp":{timestamp:.6f},{self._who}"episode_index":{episode},'
+            f'"step_index":{index},"action":{frozen_text(action)},'
+            f'"observation":{frozen_text(observation)},"reward":{encode_number(reward)},'
+            f'"terminated":{ended},"truncated":{cut},"episode_seed":{seed}{more}'
+        )
+
+    def _write(self, kind: EventType, fields: Mapping[str, Any]) -> None:
+        body = encode(fields)[1:-1]
+        self._append(f'"type":"{kind.value}","timestamp":{time():.6f},{self._who}{body}')
+
+    def _quoted(self, name: str) -> str:
+        if len(self._names) >= _MAX_CACHED_NAMES:
+            self._names.clear()
+        quoted = self._names[name] = encode(str(name)[:MAX_METRIC_NAME])
+        return quoted
+
+    def _on_step_limit(self) -> None:
+        """For the run to override: the step budget is used up."""
+
+
+def identity_fields(assignment: Assignment) -> str:
+    return (
+        f'"run_id":{encode(assignment.run_id)},"agent_id":{encode(assignment.agent_id)},'
+        f'"worker_id":{encode(assignment.worker_id)},'
+    )
