@@ -1,4 +1,4 @@
-"""A real daemon in a home of its own, for integration and chaos tests, with leak checks at the end."""
+"""A real daemon in a home of its own, for integration and chaos tests, with leak checks."""
 
 from __future__ import annotations
 

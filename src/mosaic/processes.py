@@ -46,7 +46,7 @@ def identity_of(pid: int) -> ProcessIdentity | None:
 
 
 def process_state(identity: ProcessIdentity) -> str | None:
-    """The kernel's state letter, or None when that very process is gone. A zombie counts as gone."""
+    """The kernel's state letter, or None when that very process is gone; a zombie is gone."""
     if identity.boot_id != boot_id():
         return None
     fields = stat_fields(identity.pid)

@@ -21,7 +21,7 @@ from mosaic.runhost.leftovers import kill_leftovers
 from tests.waiting import wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
-RUN_HOST = SOURCE / "mosaic" / "runhost" / "__main__.py"
+RUN_HOST = (sys.executable, "-I", "-S", str(SOURCE / "mosaic" / "runhost" / "__main__.py"))
 MISBEHAVING = SOURCE / "mosaic" / "testing" / "misbehaving"
 TEST_RUN_ID = "01HZZZZZZZZZZZZZZZZZZZZZZZ"
 
@@ -67,15 +67,14 @@ class HostedRun:
         self.attempt = self.files.attempt(self.spec.attempt)
         self.hosts: list[subprocess.Popen[bytes]] = []
 
-    def start(self, prefix: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-        """`prefix` is a command that executes the host, e.g. in another namespace."""
-        return self.start_with(json.dumps(self.spec.to_dict()).encode(), prefix)
+    def start(self, command: Sequence[str] = RUN_HOST) -> subprocess.Popen[bytes]:
+        return self.start_with(json.dumps(self.spec.to_dict()).encode(), command)
 
     def start_with(
-        self, specification: bytes, prefix: tuple[str, ...] = ()
+        self, specification: bytes, command: Sequence[str] = RUN_HOST
     ) -> subprocess.Popen[bytes]:
         host = subprocess.Popen(
-            [*prefix, sys.executable, "-I", "-S", str(RUN_HOST)],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,10 +18,13 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.events import EventType
+from mosaic.contracts.worker_environment import RUN_ID
 from mosaic.files import read_json
 from mosaic.processes import ProcessIdentity, identity_of, is_alive
 from mosaic.runhost.leftovers import kill_leftovers
 from tests.integration.runhost_harness import (
+    RUN_HOST,
+    SOURCE,
     HostedRun,
     groups_of,
     is_running,
@@ -64,6 +68,33 @@ def script(code: str) -> tuple[str, ...]:
 
 def pids_in(text: str, word: str) -> list[int]:
     return [int(line.split()[1]) for line in text.splitlines() if line.startswith(word)]
+
+
+@pytest.fixture
+def host_without_groups() -> tuple[str, ...]:
+    """A host in a mount namespace without control groups: what an unprivileged user has."""
+    code = 'umount -l /sys/fs/cgroup && exec "$@"'
+    command = ("unshare", "-m", "sh", "-c", code, "sh")
+    if subprocess.run([*command, "true"], capture_output=True).returncode != 0:
+        pytest.skip("cannot make a mount namespace without control groups here")
+    return (*command, *RUN_HOST)
+
+
+def processes_of(run: HostedRun) -> list[int]:
+    """Everyone who inherited the run's variables."""
+    marker = f"{RUN_ID}={run.spec.run_id}".encode()
+    return [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and marker in _environment(entry)
+    ]
+
+
+def _environment(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:
+        return b""
 
 
 # -- how it ends ------------------------------------------------------------------------------
@@ -252,21 +283,27 @@ def test_children_left_by_a_killed_host_are_found_and_killed(make_run: MakeRun) 
 
 
 def test_without_control_groups_the_sweep_finds_everyone_too(
-    make_run: MakeRun, tmp_path: Path
+    make_run: MakeRun, host_without_groups: tuple[str, ...]
 ) -> None:
-    # An unprivileged user sees no writable hierarchy; here that is played by a private namespace
-    # in which none is mounted.
-    code = "umount -l /sys/fs/cgroup && exec " + " ".join(misbehaving("exits_with", 0))
-    if subprocess.run(["unshare", "-m", "sh", "-c", code], capture_output=True).returncode:
-        pytest.skip("cannot make a mount namespace without control groups here")
     run = make_run(*misbehaving("forks", 6))
-    run.start(prefix=("unshare", "-m", "sh", "-c", 'umount -l /sys/fs/cgroup && exec "$@"', "sh"))
+    run.start(host_without_groups)
     children = pids_in(run.wait_for_output("ready"), "child")
     assert run.live().containment == "subreaper"
     assert run.ask("status")["processes"] == 7
     run.ask("stop", grace_s=0.2)
     assert run.exit().swept_processes == 6
     assert not [pid for pid in children if is_running(pid)]
+
+
+def test_without_control_groups_a_fork_bomb_is_swept_too(
+    make_run: MakeRun, host_without_groups: tuple[str, ...]
+) -> None:
+    run = make_run(*misbehaving("fork_bomb", 1500), max_processes=50)
+    run.start(host_without_groups)
+    record = run.exit()
+    assert (record.stop_reason, record.signal) == ("process_limit", signal.SIGKILL)
+    assert record.swept_processes >= 50
+    assert not processes_of(run)
 
 
 def test_zombies_do_not_hold_up_the_end(make_run: MakeRun) -> None:
@@ -283,13 +320,7 @@ def test_fork_bomb_is_contained_and_swept(make_run: MakeRun) -> None:
     assert record.stop_reason == "process_limit"
     assert record.was_killed
     assert record.signal == signal.SIGKILL
-    identity = f"MOSAIC_RUN_ID={run.spec.run_id}".encode()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                assert identity not in (entry / "environ").read_bytes()
-            except OSError:
-                continue
+    assert not processes_of(run)
 
 
 # -- stopping and pausing ---------------------------------------------------------------------
@@ -657,6 +688,41 @@ def test_events_on_a_full_disk_wait_and_none_is_lost(make_run: MakeRun, small_di
     events = run.events()
     assert [event["seq"] for event in events] == list(range(len(events)))
     assert sum(event["type"] == EventType.STEP for event in events) == 3000
+
+
+# -- our own faults ---------------------------------------------------------------------------
+
+
+def test_fault_of_the_host_itself_ends_the_run_and_is_recorded(make_run: MakeRun) -> None:
+    code = f"""
+import sys
+sys.path.append({str(SOURCE)!r})
+from mosaic.runhost.launch import main
+from mosaic.runhost.supervised_run import SupervisedRun
+def status(self):
+    raise RuntimeError("a fault of ours")
+SupervisedRun.status = status
+sys.exit(main())
+"""
+    run = make_run(*misbehaving("forks", 2))
+    run.start((sys.executable, "-I", "-S", "-c", code))
+    children = pids_in(run.wait_for_output("ready"), "child")
+    with pytest.raises(json.JSONDecodeError):
+        run.ask("status")
+    record = run.exit(5)
+    assert (record.stop_reason, record.signal) == ("host_failed", signal.SIGKILL)
+    assert record.error == "The run host failed: a fault of ours"
+    assert "Traceback" in run.attempt.host_log.read_text()
+    assert not [pid for pid in children if is_running(pid)]
+
+
+def test_run_deleted_while_it_runs_does_not_leave_its_host_behind(make_run: MakeRun) -> None:
+    run = make_run(*misbehaving("stdout_events", 1000, 0.01), stdout_events=True)
+    host = run.start()
+    run.live()
+    shutil.rmtree(run.files.directory)
+    run.ask("stop", grace_s=0)
+    assert host.wait(5) == 0
 
 
 # -- cost -------------------------------------------------------------------------------------

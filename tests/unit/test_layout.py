@@ -13,9 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import log_events  # noqa: E402
 
-SOURCES = [
-    path for path in (ROOT / "src").rglob("*.py") if "generated" not in path.parts
-]
+SOURCES = [path for path in (ROOT / "src").rglob("*.py") if "generated" not in path.parts]
 BANNED_NAMES = re.compile(r"(utils?|helpers?|common|misc|.*_manager|.*_handler)$")
 WORKER_PACKAGES = sorted(
     path.name for path in (ROOT / "src").iterdir() if path.name.endswith("_worker")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import grpc
 
@@ -48,11 +49,15 @@ def open_async_channel(target: Target) -> grpc.aio.Channel:
     return grpc.aio.secure_channel(target.address, channel_credentials(target.tls), CLIENT_OPTIONS)
 
 
+def trainer_stub(channel: grpc.Channel | grpc.aio.Channel) -> Any:
+    return TrainerStub(channel)  # type: ignore[no-untyped-call]
+
+
 def ask_health(target: Target, timeout_s: float) -> Health:
     """What answers at this address; raises TrainerUnreachableError when nothing does."""
     with open_channel(target) as channel:
         try:
-            answer = TrainerStub(channel).GetHealth(
+            answer = trainer_stub(channel).GetHealth(
                 pb.GetHealthRequest(), timeout=timeout_s, metadata=target.metadata
             )
         except grpc.RpcError as error:

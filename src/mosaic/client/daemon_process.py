@@ -68,11 +68,6 @@ def living_daemon(home: Home) -> DaemonInfo | None:
     return info if info is not None and is_alive(info.identity) else None
 
 
-def has_crashed(home: Home) -> bool:
-    """Whether the last daemon died without a goodbye: one that is told to stop cleans up."""
-    return home.daemon_info.exists() and living_daemon(home) is None
-
-
 def ensure_daemon(
     home: Home,
     *,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from mosaic.client.channel import Target, ask_health, tcp_target
@@ -12,14 +13,14 @@ from mosaic.client.daemon_process import (
     POLL_S,
     START_TIMEOUT_S,
     ensure_daemon,
-    has_crashed,
 )
 from mosaic.errors import TrainerUnreachableError
 from mosaic.paths import Home
-from mosaic.wire.server_address import TcpAddress
+from mosaic.wire.server_address import TcpAddress, TlsFiles, parse_tcp_address
 
-# How long a client waits for a daemon it has lost.
+# How long a client waits for a daemon it has lost, and for one that said goodbye.
 RETURN_TIMEOUT_S = 30.0
+GOODBYE_TIMEOUT_S = 10.0
 
 
 class DaemonReach(Protocol):
@@ -28,8 +29,11 @@ class DaemonReach(Protocol):
     def connect(self) -> Target:
         """For a new request: whatever it takes."""
 
-    def reconnect(self) -> Target:
-        """In the middle of a request: wait for the daemon to come back."""
+    def reconnect(self, is_follower: bool) -> Target:
+        """In the middle of a request: wait for the daemon to come back.
+
+        A follower only looks on; it must not bring back a daemon somebody stopped on purpose.
+        """
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,11 @@ class LocalDaemon:
         timeout_s = START_TIMEOUT_S if self.autostart else 0.0
         return ensure_daemon(self.home, may_start=self.autostart, timeout_s=timeout_s).target
 
-    def reconnect(self) -> Target:
-        # A daemon that somebody stopped on purpose stays stopped: a mere follower of a log
-        # must not bring it back.
-        may_start = self.autostart and has_crashed(self.home)
-        return ensure_daemon(
-            self.home, may_start=may_start, timeout_s=RETURN_TIMEOUT_S
-        ).target
+    def reconnect(self, is_follower: bool) -> Target:
+        was_stopped = not self.home.daemon_info.exists()
+        may_start = self.autostart and not (is_follower and was_stopped)
+        timeout_s = GOODBYE_TIMEOUT_S if was_stopped else RETURN_TIMEOUT_S
+        return ensure_daemon(self.home, may_start=may_start, timeout_s=timeout_s).target
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class TcpDaemon:
         ask_health(target, ANSWER_TIMEOUT_S)
         return target
 
-    def reconnect(self) -> Target:
+    def reconnect(self, is_follower: bool) -> Target:
         deadline = time.monotonic() + RETURN_TIMEOUT_S
         while True:
             try:
@@ -73,3 +75,20 @@ class TcpDaemon:
                 if time.monotonic() > deadline:
                     raise
             time.sleep(POLL_S)
+
+
+def choose_reach(
+    home: Home | Path | str | None,
+    autostart: bool,
+    address: str | None,
+    token: str | None,
+    tls: TlsFiles | None,
+) -> DaemonReach:
+    """TCP when an address is given, the unix socket of the home otherwise."""
+    if address is not None:
+        return TcpDaemon(parse_tcp_address(address, tls), token)
+    if home is None:
+        home = Home.current()
+    elif not isinstance(home, Home):
+        home = Home(Path(home).expanduser().absolute())
+    return LocalDaemon(home, autostart)

@@ -31,17 +31,18 @@ class RunWatch:
 
     def __init__(self, run_ids: Iterable[str]) -> None:
         self._run_ids = tuple(run_ids)
-        self._seen: dict[str, int] = {}
+        self._last: dict[str, RunRecord] = {}
 
     def request(self) -> pb.WatchRunsRequest:
-        # Always the whole picture: within it revisions come in no order, so one number could
-        # not say what is missing. What was delivered already is skipped below.
+        # Always the whole picture: its records come in no order of revision, so one number could
+        # not say which of them are missing. What was delivered already is skipped below.
         return pb.WatchRunsRequest(run_ids=self._run_ids)
 
     def accept(self, message: pb.RunRecord) -> Iterator[RunRecord]:
-        if self._seen.get(message.run_id) != message.revision:
-            self._seen[message.run_id] = message.revision
-            yield summary_from_proto(message)
+        record = summary_from_proto(message)
+        if self._last.get(record.run_id) != record:
+            self._last[record.run_id] = record
+            yield record
 
 
 class LogStream:

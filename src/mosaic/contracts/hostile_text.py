@@ -53,7 +53,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def secret_fields(value: Any, path: str) -> list[str]:
-    """Dotted paths of non-empty strings whose key says they are secret, wherever they are nested."""
+    """Dotted paths of non-empty strings whose key says they are secret, however deeply nested."""
     found: list[str] = []
     if isinstance(value, dict):
         for key, item in value.items():

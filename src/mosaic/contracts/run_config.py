@@ -221,7 +221,7 @@ def _check_artifact_paths(value: Any, where: str) -> None:
 
 
 def _check_strings(value: Any, where: str) -> None:
-    """No NUL bytes and no lone surrogates (neither can be stored or passed on), no NaN, anywhere."""
+    """No NUL bytes, no lone surrogates (neither can be stored or passed on) and no NaN anywhere."""
     if isinstance(value, str):
         if "\x00" in value:
             raise _invalid(f"{where or 'a string'} holds a NUL character", field=where)

@@ -97,5 +97,6 @@ def exit_sentence(exit_code: int | None, signal_number: int | None) -> str:
     if exit_code == 0:
         return "The worker ended normally."
     if exit_code is not None and exit_code > 128:
-        return f"The worker ended with exit code {exit_code} (a child died of signal {exit_code - 128})."
+        child = f"a child died of signal {exit_code - 128}"
+        return f"The worker ended with exit code {exit_code} ({child})."
     return f"The worker ended with exit code {exit_code}."

@@ -1,4 +1,4 @@
-"""Checks a value against the part of JSON Schema our contracts use, with sentences people can act on.
+"""Checks a value against the part of JSON Schema that our contracts use, in plain sentences.
 
 Standard library only, because workers validate their config with it inside foreign environments.
 A test holds it to the same verdicts as the `jsonschema` package.

@@ -268,9 +268,7 @@ def _after_fault(run: RunStatus) -> Decision:
             {},
             (Enqueue(run.failures),),
         )
-    return Decision(
-        RunState.TERM, "no attempt left", {"outcome": Outcome.FAILED}, (Finish(),)
-    )
+    return Decision(RunState.TERM, "no attempt left", {"outcome": Outcome.FAILED}, (Finish(),))
 
 
 def early_stop_reason(event: Exited) -> str:

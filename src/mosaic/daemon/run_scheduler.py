@@ -1,8 +1,9 @@
-"""Places queued runs whenever something has changed: a new run, a free slot, a retry that is due."""
+"""Places queued runs whenever something has changed: a new run, a free slot, a due retry."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import replace
 
@@ -28,10 +29,8 @@ class RunScheduler:
     async def serve(self) -> None:
         while True:
             await self._place_what_fits()
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._supervisor.queue_changed.wait(), self._patience())
-            except TimeoutError:
-                pass
             self._supervisor.queue_changed.clear()
 
     async def _place_what_fits(self) -> None:

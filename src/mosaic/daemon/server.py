@@ -14,7 +14,6 @@ import grpc
 
 from mosaic import __version__
 from mosaic.daemon.registry import Registry
-from mosaic.daemon.registry_recovery import open_registry
 from mosaic.daemon.service import TrainerService
 from mosaic.daemon.trainer import Trainer
 from mosaic.errors import DaemonConflictError, HomeError
@@ -25,7 +24,7 @@ from mosaic.processes import identity_of
 from mosaic.wire.auth import TokenInterceptor
 from mosaic.wire.errors import ErrorInterceptor
 from mosaic.wire.generated.trainer_pb2_grpc import add_TrainerServicer_to_server
-from mosaic.wire.server_address import CHANNEL_OPTIONS, TcpAddress, server_credentials
+from mosaic.wire.server_address import CHANNEL_OPTIONS, TcpAddress, listen_on_tcp
 
 log = get_logger(__name__)
 
@@ -89,12 +88,13 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     previous = os.umask(0o177)
     try:
         server.add_insecure_port(f"unix:{home.daemon_socket}")
+        if options.tcp is not None:
+            atomic_write(home.daemon_token, token.encode())
+            trainer.addresses.append(str(listen_on_tcp(server, options.tcp)))
         await server.start()
     finally:
         os.umask(previous)
-    trainer.addresses.append(f"unix:{home.daemon_socket}")
-    if options.tcp is not None:
-        await _listen_on_tcp(options, trainer, server, token)
+    trainer.addresses.insert(0, f"unix:{home.daemon_socket}")
     _announce(home, trainer)
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -103,6 +103,7 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     await ending.wait()
     log.info("daemon.stopped", live_runs=trainer.health()["live_runs"])
     home.daemon_info.unlink(missing_ok=True)
+    home.daemon_token.unlink(missing_ok=True)
     await server.stop(GOODBYE_S)
     home.daemon_socket.unlink(missing_ok=True)
 

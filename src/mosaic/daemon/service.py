@@ -35,9 +35,7 @@ class TrainerService(rpc.TrainerServicer):
 
     async def CancelRun(self, request: pb.CancelRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
         grace_s = request.grace_s if request.HasField("grace_s") else None
-        return record_to_proto(
-            await self._trainer.cancel(request.run_id, request.reason, grace_s)
-        )
+        return record_to_proto(await self._trainer.cancel(request.run_id, request.reason, grace_s))
 
     async def PauseRun(self, request: pb.RunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
         return record_to_proto(await self._trainer.pause(request.run_id))
@@ -69,10 +67,10 @@ class TrainerService(rpc.TrainerServicer):
     async def StreamLog(  # noqa: N802
         self, request: pb.StreamLogRequest, context: Any
     ) -> AsyncIterator[pb.LogChunk]:
-        async for stream, data in self._trainer.stream_log(
-            request.run_id, request.stream, request.tail_lines, request.follow
+        async for piece in self._trainer.stream_log(
+            request.run_id, request.stream, request.tail_lines, [*request.after], request.follow
         ):
-            yield pb.LogChunk(stream=stream, data=data)
+            yield pb.LogChunk(stream=piece.stream, data=piece.data, cursor=piece.cursor)
 
     async def StreamEvents(  # noqa: N802
         self, request: pb.StreamEventsRequest, context: Any

@@ -18,7 +18,7 @@ from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.attempt_spec import SpecBuilder
 from mosaic.daemon.event_stream import stream_events
 from mosaic.daemon.executors.local import LocalExecutor
-from mosaic.daemon.log_stream import stream_logs
+from mosaic.daemon.log_stream import LogPiece, stream_logs
 from mosaic.daemon.registry import Registry, RunFilter
 from mosaic.daemon.run_end import empty_trash, move_to_trash
 from mosaic.daemon.run_feed import RunFeed
@@ -114,9 +114,7 @@ class Trainer:
     async def submit(self, config_json: str, client_key: str, dry_run: bool) -> Submission:
         submission = await self._reception.submit(config_json, client_key, dry_run)
         if submission.run is not None:
-            log.info(
-                "run.submitted", run_id=submission.run_id, worker=submission.run.record.worker
-            )
+            log.info("run.submitted", run_id=submission.run_id, worker=submission.run.record.worker)
             self._supervisor.enqueue(submission.run)
         return submission
 
@@ -216,16 +214,16 @@ class Trainer:
                         continue  # deleted meanwhile
 
     async def stream_log(
-        self, run_id: str, stream: str, tail: int, follow: bool
-    ) -> AsyncIterator[tuple[str, bytes]]:
+        self, run_id: str, stream: str, tail: int, after: list[str], follow: bool
+    ) -> AsyncIterator[LogPiece]:
         if stream not in ("", "stdout", "stderr"):
             raise ConfigError(f"{stream!r} is not one of stdout, stderr", field="stream")
         record = await self._summary(run_id)
         streams = (stream,) if stream else ("stdout", "stderr")
         paths = {name: self.home.run(run_id).log(record.worker, name) for name in streams}
         is_over = self._is_over(run_id) if follow else lambda: True
-        async for item in stream_logs(run_id, paths, tail, is_over, self._feed):
-            yield item
+        async for piece in stream_logs(run_id, paths, tail, after, is_over, self._feed):
+            yield piece
 
     async def stream_events(
         self, run_id: str, cursor: int, types: frozenset[str], follow: bool

@@ -87,6 +87,8 @@ class ControlGroups:
             _put(f"{group}/pids.max", str(task_allowance(max_processes)))
             if memory_mb is not None:
                 _put(f"{group}/memory.max", str(memory_mb * 1_048_576))
+                # All or nothing: a run that lost one of its processes is of no use.
+                _put(f"{group}/memory.oom.group", "1")
             groups.append(group)
         return cls(groups)
 

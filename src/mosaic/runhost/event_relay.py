@@ -14,6 +14,9 @@ _TYPES = frozenset(member.value for member in EventType)
 _FLAT_TYPES = _TYPES - LIFECYCLE_TYPES | {EventType.WORKER_REGISTERED.value}
 # The largest integer every JSON reader and SQLite hold exactly.
 _MAX_SEQ = 2**53
+# Made once, not per line as `json.dumps` with these options would.
+_decode = json.JSONDecoder().decode
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 class EventRelay:
@@ -28,7 +31,7 @@ class EventRelay:
         if not line.lstrip().startswith(b"{"):
             return None
         try:
-            event = json.loads(line)
+            event = _decode(line.decode())
             if not _adopt_type(event):
                 return None
             event["seq"] = seq = self._next_seq(event.get("seq"))
@@ -69,6 +72,6 @@ def _is_number(value: Any) -> bool:
 
 def _strict_json(event: dict[str, Any]) -> str:
     try:
-        return json.dumps(event, separators=(",", ":"), allow_nan=False)
+        return _encode(event)
     except ValueError:
-        return json.dumps(finite_json(event), separators=(",", ":"), allow_nan=False)
+        return _encode(finite_json(event))

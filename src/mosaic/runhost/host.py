@@ -5,7 +5,6 @@ from __future__ import annotations
 import selectors
 import signal
 import time
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +84,8 @@ class _Host:
         try:
             self._live(self._whole_life())
         except Exception as error:  # noqa: BLE001 (the root: our own fault must not lose the exit)
+            import traceback  # so rarely needed that it should not cost every start
+
             self._log.error("host.failed", error=str(error), traceback=traceback.format_exc())
             self._error = f"The run host failed: {error}"
             self._run.kill("host_failed")
@@ -107,7 +108,8 @@ class _Host:
 
     def _ending(self) -> Iterator[float]:
         yield from self._sweep()
-        while not self._output.drain():
+        # Events wait for room on the disk, but not for a run that was deleted under us.
+        while not self._output.drain() and self._files.directory.exists():
             yield DISK_RETRY_S
         self._output.close()
         yield from self._clear_traces()

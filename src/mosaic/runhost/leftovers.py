@@ -45,7 +45,8 @@ def kill_leftovers(files: AttemptFiles, run_id: str, attempt: int, timeout_s: fl
         if time.monotonic() > deadline:
             break
         time.sleep(_KILL_AGAIN_S)
-    groups.remove()
+    while not groups.remove() and time.monotonic() < deadline:
+        time.sleep(_KILL_AGAIN_S)
     return len(killed)
 
 

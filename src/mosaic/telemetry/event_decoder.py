@@ -20,7 +20,7 @@ from msgspec import Meta, Raw
 from mosaic.contracts.events import EventType
 
 # Deeper values break the recursion limit of whoever reads them later.
-MAX_DEPTH = 100
+MAX_DEPTH = 128
 # The largest integer that every JSON reader agrees on.
 MAX_COUNT = 2**53 - 1
 

@@ -82,14 +82,14 @@ class StoreReader:
         _, agent_id, worker_id = self._registrations[place] if place >= 0 else (0, "", "")
         return {
             "run_id": self._run_id,
-            "agent_id": agent_id if row["agent_id"] is None else row["agent_id"],
-            "worker_id": worker_id if row["worker_id"] is None else row["worker_id"],
+            "agent_id": row["agent_id"] or agent_id,
+            "worker_id": row["worker_id"] or worker_id,
             "seq": row["seq"],
             "timestamp": row["timestamp"],
             "episode_index": row["episode_index"],
             "terminated": bool(row["terminated"]),
             "truncated": bool(row["truncated"]),
-            "episode_seed": None if seed is None else int(seed),
+            "episode_seed": None if seed == "" else int(seed),
         }
 
 
@@ -131,9 +131,9 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _value(text: str | None) -> Any:
+def _value(text: str) -> Any:
     """Any JSON value; as text where it holds what Python cannot, such as 1e999."""
-    if text is None:
+    if not text:
         return None
     try:
         return msgspec.json.decode(text)

@@ -1,7 +1,7 @@
 """Tables of a run's telemetry store, as migrations, and the order of their columns.
 
-Rows are keyed by the cursor of their line, so no line can be stored twice. NULL stands for NaN in
-numbers (SQLite has none) and for "as registered" in agent_id and worker_id. Steps have no index
+Rows are keyed by the cursor of their line, so no line can be stored twice. What a line left out
+is an empty text; NULL is a number that was NaN, which SQLite does not have. Steps have no index
 besides their key: `episode_spans` says between which cursors the steps of an episode lie.
 """
 
@@ -28,18 +28,20 @@ _INITIAL = (
     """
     CREATE TABLE steps (
         cursor INTEGER PRIMARY KEY, seq INTEGER NOT NULL, timestamp REAL NOT NULL,
-        agent_id TEXT, worker_id TEXT, episode_index INTEGER NOT NULL, step_index INTEGER NOT NULL,
-        action TEXT, observation TEXT, reward REAL,
+        agent_id TEXT NOT NULL, worker_id TEXT NOT NULL,
+        episode_index INTEGER NOT NULL, step_index INTEGER NOT NULL,
+        action TEXT NOT NULL, observation TEXT NOT NULL, reward REAL,
         terminated INTEGER NOT NULL, truncated INTEGER NOT NULL,
-        episode_seed, render_hint TEXT, info TEXT
+        episode_seed NOT NULL, render_hint TEXT NOT NULL, info TEXT NOT NULL
     )
     """,
     """
     CREATE TABLE episodes (
         cursor INTEGER PRIMARY KEY, seq INTEGER NOT NULL, timestamp REAL NOT NULL,
-        agent_id TEXT, worker_id TEXT, episode_index INTEGER NOT NULL,
+        agent_id TEXT NOT NULL, worker_id TEXT NOT NULL, episode_index INTEGER NOT NULL,
         total_reward REAL, steps INTEGER NOT NULL,
-        terminated INTEGER NOT NULL, truncated INTEGER NOT NULL, episode_seed, metadata TEXT
+        terminated INTEGER NOT NULL, truncated INTEGER NOT NULL,
+        episode_seed NOT NULL, metadata TEXT NOT NULL
     )
     """,
     """

@@ -12,7 +12,14 @@ from typing import Any, TypeVar
 
 from mosaic.contracts.schema_check import violations
 from mosaic.errors import ConfigError
-from mosaic.worker.config_schema import config_fields, config_schema, is_required, type_schema
+from mosaic.worker.config_schema import (
+    ARRAY_TYPES,
+    OBJECT_TYPES,
+    config_fields,
+    config_schema,
+    is_required,
+    type_schema,
+)
 
 ConfigType = TypeVar("ConfigType")
 
@@ -66,10 +73,11 @@ def _convert(value: Any, hint: Any) -> Any:
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return hint(value)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if isinstance(value, list | tuple) and (hint in (list, tuple) or origin in (list, tuple)):
+    if isinstance(value, list | tuple) and (hint in (list, tuple) or origin in ARRAY_TYPES):
         item_hint = arguments[0] if arguments else Any
-        return (origin or hint)(_convert(item, item_hint) for item in value)
-    if isinstance(value, dict) and origin is dict:
+        make = list if list in (hint, origin) else tuple
+        return make(_convert(item, item_hint) for item in value)
+    if isinstance(value, dict) and origin in OBJECT_TYPES:
         return {name: _convert(item, arguments[1]) for name, item in value.items()}
     if value is not None and origin in (typing.Union, types.UnionType):
         return _convert_union(value, arguments)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mosaic.contracts.run_config import MAX_CONFIG_BYTES
 from mosaic.errors import ConfigError
 
 
@@ -77,8 +76,6 @@ def _read_strict_json(path: Path) -> Any:
             hint="check the path after --config",
             path=str(path),
         ) from error
-    if len(content) > MAX_CONFIG_BYTES:
-        raise ConfigError(f"{path} has {len(content):,} bytes; the limit is {MAX_CONFIG_BYTES:,}")
     try:
         return json.loads(content, parse_constant=_refuse_constant)
     except RecursionError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import copy
 import dataclasses
 import enum
@@ -9,6 +10,8 @@ import types
 import typing
 from typing import Any, Literal
 
+OBJECT_TYPES = (dict, collections.abc.Mapping)
+ARRAY_TYPES = (list, tuple, collections.abc.Sequence)
 _SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -21,7 +24,7 @@ def option(
     choices: tuple[Any, ...] | None = None,
     editor: str = "",
 ) -> Any:
-    """A field of a config dataclass; without a default it is required.
+    """A field of a config dataclass; without a default it is required, with `list` or `dict` empty.
 
     `editor` names a special editor for forms: env_id, checkpoint, dataset, secret, curriculum.
     """
@@ -33,7 +36,9 @@ def option(
         "x-editor": editor,
     }
     schema = {name: value for name, value in rules.items() if value not in (None, "")}
-    if isinstance(default, list | dict | set):
+    if default in (list, dict):
+        return dataclasses.field(default_factory=default, metadata={"schema": schema})
+    if isinstance(default, list | dict):
         return dataclasses.field(
             default_factory=lambda: copy.deepcopy(default), metadata={"schema": schema}
         )
@@ -87,9 +92,9 @@ def type_schema(hint: Any, where: str) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         return {"enum": list(arguments)}
-    if hint is dict or origin is dict:
+    if hint is dict or origin in OBJECT_TYPES:
         return _dict_schema(arguments, where)
-    if hint in (list, tuple) or origin in (list, tuple):
+    if hint in (list, tuple) or origin in ARRAY_TYPES:
         return _array_schema(origin, arguments, where)
     if origin in (typing.Union, types.UnionType):
         return _union_schema(arguments, where)

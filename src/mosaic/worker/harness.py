@@ -209,7 +209,7 @@ def _outcome_of_error(error: Exception) -> _Outcome:
         "error": str(error) or type(error).__name__,
         "error_type": type(error).__name__,
         "hint": getattr(error, "hint", ""),
-        "traceback": "".join(traceback.format_exception(error))[-_TRACEBACK_CHARACTERS:],
+        "traceback": "" if _is_for_the_user(error) else _traceback_tail(error),
         "exit_code": exit_code,
     }
     if isinstance(error, MosaicError):
@@ -230,14 +230,23 @@ def _outcome_of_exit(error: SystemExit) -> _Outcome:
 
 
 def _report(error: Exception) -> int:
-    """Tell people what is wrong; the traceback only where the code is to blame."""
-    if not isinstance(error, RequestError | PreflightError):
+    """Tell people what is wrong; returns the exit status that says so."""
+    if not _is_for_the_user(error):
         traceback.print_exception(error)
     if isinstance(error, MosaicError):
         print(f"error: {error.message}", file=sys.stderr)
         if error.hint:
             print(f"hint: {error.hint}", file=sys.stderr)
     return EXIT_INVALID_CONFIG if isinstance(error, RequestError) else EXIT_WORKER_ERROR
+
+
+def _is_for_the_user(error: Exception) -> bool:
+    """The config or the machine is to blame, so a traceback would only hide the sentence."""
+    return isinstance(error, RequestError | PreflightError)
+
+
+def _traceback_tail(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))[-_TRACEBACK_CHARACTERS:]
 
 
 def _show_own_log() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import platform
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -151,7 +151,7 @@ class Run(EventWriter, Generic[ConfigType]):
             "env_id": getattr(config, "env_id", None),
             "seed": getattr(config, "seed", None),
             "pid": os.getpid(),
-            "python": platform.python_version(),
+            "python": sys.version.partition(" ")[0],
         }
         self.lifecycle(EventType.RUN_STARTED, payload)
         self._heartbeat = Heartbeat(self.assignment.heartbeat_s, self._beat)

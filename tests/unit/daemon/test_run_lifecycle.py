@@ -91,9 +91,9 @@ def test_without_retries_a_fault_ends_as_failed() -> None:
 def test_with_retries_a_fault_is_queued_again_until_they_are_used_up() -> None:
     run = RunStatus(RunState.INIT, max_attempts=2)
     crash = (Placed(), Registered(), Exited(exit_record(1)), FaultHandled())
-    run, seen = play(*crash, run=run)
+    run, _ = play(*crash, run=run)
     assert run.state is RunState.INIT
-    run, seen = play(*crash, run=run)
+    run, _ = play(*crash, run=run)
     assert run.state is RunState.TERM
     assert run.attempt == 2
 

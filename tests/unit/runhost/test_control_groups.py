@@ -80,3 +80,30 @@ def test_unwritable_hierarchy_means_no_groups_and_no_error(tmp_path: Path) -> No
     groups.kill()
     assert groups.refused_forks() == 0
     assert groups.remove()
+
+
+def test_limits_are_written_where_the_controllers_are(tmp_path: Path) -> None:
+    group = tmp_path / "group"
+    group.mkdir()
+    for name in ("pids.max", "memory.max", "memory.oom.group", "cgroup.procs", "cgroup.kill"):
+        (group / name).touch()
+    (group / "pids.events").write_text("max 3\n")
+    (group / "memory.events").write_text("low 0\nmax 9\noom 2\noom_kill 1\noom_group_kill 0\n")
+    groups = ControlGroups.create([str(group), str(tmp_path / "v1")], 10, 100)
+    assert groups.groups == [str(group)], "v2 bounds processes already; v1 is not needed"
+    assert (group / "pids.max").read_text() == str(task_allowance(10))
+    assert (group / "memory.max").read_text() == str(100 * 1024 * 1024)
+    assert groups.can_kill
+    groups.kill()
+    assert (group / "cgroup.kill").read_text() == "1"
+    assert (groups.refused_forks(), groups.memory_kills()) == (3, 1)
+    (group / "cgroup.procs").write_text("12\n34\n")
+    assert groups.members() == {12, 34}
+
+
+def test_v1_bounds_processes_where_v2_cannot(tmp_path: Path) -> None:
+    groups = ControlGroups.create([str(tmp_path / "v2"), str(tmp_path / "v1")], 10, None)
+    assert groups.groups == [str(tmp_path / "v2"), str(tmp_path / "v1")]
+    assert not groups.can_kill
+    assert groups.remove()
+    assert not list(tmp_path.iterdir())

@@ -203,9 +203,7 @@ def _reap(pid: int) -> None:
 
 def _clean_after_host(home: Home, key: AttemptKey) -> None:
     """What the host would have done itself: end all processes, free shared memory and socket."""
-    killed = kill_leftovers(
-        home.run(key.run_id).attempt(key.attempt), key.run_id, key.attempt
-    )
+    killed = kill_leftovers(home.run(key.run_id).attempt(key.attempt), key.run_id, key.attempt)
     removed = unlink_shared_memory(shared_memory_prefixes(key.run_id))
     home.control_socket(key.run_id, key.attempt).unlink(missing_ok=True)
     log.info("host.replaced", run_id=key.run_id, killed=killed, shared_memory=len(removed))

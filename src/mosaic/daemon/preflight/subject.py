@@ -1,0 +1,18 @@
+"""What the pre-flight checks look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mosaic.contracts.run_config import TrainRunConfig
+from mosaic.daemon.launch_command import LaunchCommand
+from mosaic.daemon.machine import Capacity
+from mosaic.paths import Home
+
+
+@dataclass(frozen=True)
+class Subject:
+    config: TrainRunConfig
+    command: LaunchCommand
+    capacity: Capacity
+    home: Home
