@@ -16,6 +16,7 @@ MosaicError
 │   └── HomeError               the home directory is unusable (read-only, wrong owner)
 ├── WorkerError                 the worker itself went wrong
 │   ├── WorkerStartError        the run host could not start it
+│   ├── SecretLostError         a secret it needs is kept nowhere any more
 │   └── WorkerProtocolError     it broke the event or control protocol
 ├── StoreError                  registry, journal or telemetry store
 │   ├── CorruptStoreError       checksums do not match
@@ -133,6 +134,10 @@ class WorkerError(MosaicError):
 
 class WorkerStartError(WorkerError):
     code = "worker_start"
+
+
+class SecretLostError(WorkerError):
+    code = "secret_lost"
 
 
 class WorkerProtocolError(WorkerError):

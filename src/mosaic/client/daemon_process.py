@@ -18,6 +18,7 @@ from mosaic.files import read_json, tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 from mosaic.processes import ProcessIdentity, is_alive, send_signal
+from mosaic.wire.answers import Health
 
 log = get_logger(__name__)
 
@@ -89,10 +90,14 @@ def ensure_daemon(
         info = living_daemon(home)
         if info is not None:
             try:
-                if _verified(info, home):
-                    return info
+                health = ask_health(info.target, ANSWER_TIMEOUT_S)
             except TrainerUnreachableError as error:
                 problem = error
+            else:
+                if _is_the_announced(health, info, home):
+                    return info
+                if living_daemon(home) == info:  # not merely replaced while we asked
+                    raise _stranger(health, info)
         elif may_start:
             start = start or _Start(home, options)
             if start.lost_the_race():
@@ -102,19 +107,13 @@ def ensure_daemon(
         time.sleep(POLL_S)
 
 
-def _verified(info: DaemonInfo, home: Home) -> bool:
-    """Whether the one who answers is the one who announced itself; False when it was replaced."""
-    health = ask_health(info.target, ANSWER_TIMEOUT_S)
-    if health.pid == info.identity.pid and Path(health.home).resolve() == home.root.resolve():
-        return True
-    if living_daemon(home) == info:
-        raise _stranger(info, health.pid, health.home)
-    return False
+def _is_the_announced(health: Health, info: DaemonInfo, home: Home) -> bool:
+    return health.pid == info.identity.pid and Path(health.home).resolve() == home.root.resolve()
 
 
-def _stranger(info: DaemonInfo, pid: int, their_home: str) -> DaemonConflictError:
-    return DaemonConflictError(
-        f"A stranger answers on {info.socket}: process {pid} of {their_home}, "
+def _stranger(health: Health, info: DaemonInfo) -> TrainerUnreachableError:
+    return TrainerUnreachableError(
+        f"A stranger answers on {info.socket}: process {health.pid} of {health.home}, "
         f"where process {info.identity.pid} was expected",
         hint="stop that process, or remove the socket and try again",
     )

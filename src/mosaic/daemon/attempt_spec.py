@@ -4,26 +4,108 @@ from __future__ import annotations
 
 import os
 import secrets as random_secrets
-from typing import Any
 
 from mosaic.contracts import worker_environment as variables
-from mosaic.contracts.hostile_text import SECRET_REFERENCE
 from mosaic.contracts.run_config import TrainRunConfig
-from mosaic.contracts.run_files import AttemptSpec
+from mosaic.contracts.run_files import AttemptSpec, shared_memory_prefixes
 from mosaic.contracts.run_record import RunRecord
 from mosaic.daemon.launch_command import LaunchCommand, resolve_command, worker_environment
-from mosaic.daemon.run_monitor import heartbeat_interval_s
-from mosaic.daemon.secrets import SecretVault
+from mosaic.daemon.launch_environment import passed_secrets
+from mosaic.daemon.secrets import SecretVault, needed_secrets
 from mosaic.daemon.worker_catalog import WorkerCatalog
-from mosaic.errors import WorkerStartError
+from mosaic.errors import HomeError, SecretLostError
 from mosaic.files import atomic_write, atomic_write_json
 from mosaic.paths import Home
 
+HEARTBEAT_VARIABLE = variables.HEARTBEAT_S
+DEFAULT_HEARTBEAT_S = "30"
+
 
 class SpecBuilder:
-    def __init__(
-        self, home: Home, catalog: WorkerCatalog, vault: SecretVault, next_slot: Any
-    ) -> None:
+    def __init__(self, home: Home, catalog: WorkerCatalog, vault: SecretVault) -> None:
         self._home = home
         self._catalog = catalog
         self._vault = vault
+
+    def control_of(self, config: TrainRunConfig) -> str:
+        """How this run's worker is told to stop or pause."""
+        return "stdin" if resolve_command(config, self._catalog).is_sdk_worker else "signals"
+
+    def build(self, record: RunRecord, config: TrainRunConfig, slot: int) -> AttemptSpec:
+        """Writes the worker's config and token, too; blocks, so call it in a thread."""
+        command = resolve_command(config, self._catalog)
+        files = self._home.run(record.run_id)
+        outputs = files.directory / config.artifacts.output_prefix
+        try:
+            outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
+            config_path = self._home.worker_config(record.run_id, slot)
+            atomic_write_json(config_path, worker_config(record, config, command))
+            attempt = files.attempt(record.attempt)
+            attempt.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic_write(attempt.token, random_secrets.token_hex(32).encode())
+        except OSError as error:
+            raise HomeError(
+                f"The files of the run could not be written: {error.strerror}",
+                hint=f"free some space or check the rights of {self._home.root}",
+            ) from error
+        contract = {
+            variables.RUN_ID: record.run_id,
+            variables.RUN_DIR: str(files.directory),
+            variables.OUTPUT_DIR: str(outputs),
+            variables.ATTEMPT: str(record.attempt),
+            variables.AGENT_ID: record.agent_id,
+            variables.WORKER_ID: record.worker_id,
+            variables.HEARTBEAT_S: os.environ.get(HEARTBEAT_VARIABLE, DEFAULT_HEARTBEAT_S),
+            variables.TRAINER_ADDRESS: f"unix:{self._home.daemon_socket}",
+            variables.TOKEN_FILE: str(attempt.token),
+        }
+        if command.is_sdk_worker:
+            contract[variables.CONTROL] = "stdin"
+            if not command.has_stdout_events:
+                contract[variables.JOURNAL] = str(files.journal)
+        max_steps = config.schedule.max_steps
+        if max_steps is not None:
+            contract[variables.MAX_STEPS] = str(max_steps)
+        return AttemptSpec(
+            run_id=record.run_id,
+            attempt=record.attempt,
+            run_directory=str(files.directory),
+            worker_name=record.worker,
+            argv=command.argv(str(config_path)),
+            cwd=str(outputs),
+            environment=worker_environment(
+                config, command, gpu_slots=record.gpu_slots, contract=contract
+            ),
+            secrets=self._secrets(record.run_id, config),
+            control_socket=str(self._home.control_socket(record.run_id, record.attempt)),
+            control="stdin" if command.is_sdk_worker else "signals",
+            stdout_events=command.has_stdout_events,
+            memory_mb=config.resources.memory_mb,
+            max_duration_s=config.schedule.max_duration_seconds,
+            max_steps=max_steps if command.has_stdout_events else None,
+            shm_prefixes=shared_memory_prefixes(record.run_id),
+        )
+
+    def _secrets(self, run_id: str, config: TrainRunConfig) -> dict[str, str]:
+        needed = needed_secrets(config.environment)
+        kept = (self._vault.get(run_id) or {}) if needed else {}
+        if missing := sorted(needed - kept.keys()):
+            raise SecretLostError(
+                f"The value of {', '.join(missing)} is no longer known: secrets are not stored",
+                hint="submit the run again with the secret in its environment",
+            )
+        return {**passed_secrets(os.environ), **{name: kept[name] for name in needed}}
+
+
+def worker_config(
+    record: RunRecord, config: TrainRunConfig, command: LaunchCommand
+) -> dict[str, object]:
+    """What the worker reads: its config, and who it is where its schema has a place for that."""
+    capabilities = command.entry.capabilities if command.entry else None
+    known = capabilities.config_schema.get("properties", {}) if capabilities else {}
+    names = {
+        "run_id": record.run_id,
+        "worker_id": record.worker_id,
+        "agent_id": record.agent_id,
+    }
+    return {**config.worker.config, **{key: name for key, name in names.items() if key in known}}

@@ -86,7 +86,7 @@ def find_gpus() -> tuple[int, ...]:
         )
     except (OSError, subprocess.SubprocessError) as error:
         # A broken driver must not keep the daemon from starting: CPU runs still work.
-        log.warning("gpus.unknown", error=str(error))
+        log.warning("gpus.undetected", error=str(error))
         return ()
     return tuple(sorted(int(line) for line in done.stdout.split() if line.isdecimal()))
 

@@ -138,7 +138,7 @@ class RegistryWriter:
 
     def _abandon(self, group: list[_Request], error: sqlite3.Error) -> None:
         """The commit failed: nothing of the group is stored, and everybody is told."""
-        log.error("registry.commit_failed", cause=error_name(error), error=str(error))
+        log.error("commit.failed", cause=error_name(error), error=str(error))
         for request in group:
             if request.error is None:
                 request.error = error

@@ -86,7 +86,7 @@ class SecretVault:
         self._held: dict[str, dict[str, str]] = {}
         self._folder = _memory_folder(home)
         if self._folder is None:
-            log.warning("vault.in_process", consequence="a restart loses the secrets of runs")
+            log.warning("vault.degraded", consequence="a restart loses the secrets of runs")
 
     @property
     def survives_restart(self) -> bool:
@@ -107,7 +107,7 @@ class SecretVault:
                 atomic_write(self._folder / run_id, json.dumps(dict(secrets)).encode())
             except (OSError, HomeError) as error:
                 # The run can start all the same, as long as this daemon lives.
-                log.warning("secret.in_process", run_id=run_id, error=str(error))
+                log.warning("secret.unsaved", run_id=run_id, error=str(error))
 
     def get(self, run_id: str) -> dict[str, str] | None:
         """The run's secrets, or None when none are kept (any more)."""

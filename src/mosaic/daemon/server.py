@@ -82,7 +82,7 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     server = grpc.aio.server(
         interceptors=[ErrorInterceptor(), TokenInterceptor(token)], options=CHANNEL_OPTIONS
     )
-    add_TrainerServicer_to_server(TrainerService(trainer), server)
+    add_TrainerServicer_to_server(TrainerService(trainer), server)  # type: ignore[no-untyped-call]
     home.daemon_socket.unlink(missing_ok=True)
     # The socket's mode follows the umask; the directory is private already.
     previous = os.umask(0o177)

@@ -53,7 +53,7 @@ class TrainerService(rpc.TrainerServicer):
             contains=request.contains,
             limit=request.limit or None,
         )
-        records, total = await self._trainer.list(chosen)
+        records, total = await self._trainer.list_runs(chosen)
         return pb.ListRunsResponse(
             runs=[record_to_proto(record) for record in records], total=total
         )

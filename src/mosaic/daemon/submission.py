@@ -23,7 +23,7 @@ from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.launch_command import LaunchCommand, resolve_command
 from mosaic.daemon.preflight import PreflightResult, raise_first_failure, run_preflight
 from mosaic.daemon.registry import NewRun, Registry
-from mosaic.daemon.registry_recovery import write_run_file
+from mosaic.daemon.run_file import write_run_file
 from mosaic.daemon.run_queue import Capacity
 from mosaic.daemon.secrets import SecretVault, redact_config, split_secrets
 from mosaic.daemon.worker_catalog import WorkerCatalog

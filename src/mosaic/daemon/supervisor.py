@@ -42,7 +42,13 @@ from mosaic.daemon.run_lifecycle import (
 )
 from mosaic.daemon.secrets import SecretVault
 from mosaic.daemon.worker_news import events_of, values_of
-from mosaic.errors import MosaicError, RunStateError, StoreError, WorkerStartError
+from mosaic.errors import (
+    MosaicError,
+    RunStateError,
+    SecretLostError,
+    StoreError,
+    WorkerStartError,
+)
 from mosaic.files import tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
@@ -194,17 +200,15 @@ class Supervisor:
     async def _launch(self, run: ActiveRun) -> None:
         key = run.key
         try:
-            spec = await asyncio.to_thread(self._specs.build, run.record, run.config)
+            slot = await self.registry.next_slot()
+            spec = await asyncio.to_thread(self._specs.build, run.record, run.config, slot)
             run.control = spec.control
             run.heard_at = time.monotonic()
             self._ingest.add(run.run_id, self.home.run(run.run_id))
             await self.executor.launch(spec, self._on_gone)
         except MosaicError as error:
-            kind = (
-                FailureKind.SECRET_LOST
-                if error.details.get("is_secret")
-                else FailureKind.LAUNCH_ERROR
-            )
+            is_secret = isinstance(error, SecretLostError)
+            kind = FailureKind.SECRET_LOST if is_secret else FailureKind.LAUNCH_ERROR
             failure = FailureReason(kind, str(error), error.hint)
             await self._retrying(run, Failed(failure))
             return

@@ -185,7 +185,7 @@ class Trainer:
             stderr_tail=tuple(tail_lines(stderr_log, STDERR_TAIL_LINES)),
         )
 
-    async def list(self, chosen: RunFilter) -> tuple[list[RunRecord], int]:
+    async def list_runs(self, chosen: RunFilter) -> tuple[list[RunRecord], int]:
         records, total = await self._registry.list(chosen)
         active = self._supervisor.active
         return [
@@ -202,7 +202,7 @@ class Trainer:
             if run_ids:
                 first = [await self._summary(run_id) for run_id in run_ids]
             else:
-                first, _ = await self.list(RunFilter())
+                first, _ = await self.list_runs(RunFilter())
             for record in first:
                 if record.revision > after_revision or not record.is_over:
                     yield record

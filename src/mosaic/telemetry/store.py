@@ -24,7 +24,7 @@ from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS
 # thread each return costs a switch interval: 512 rows at once are 10 to 20 times faster there.
 ROWS_PER_STATEMENT = (512, 64, 8, 1)
 WAL_BYTES = 4 * 1024 * 1024
-CACHE_KIB = 1024
+CACHE_KIB = 512
 _UNREADABLE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 _STATE_COLUMNS = tuple(field.name for field in fields(IngestState))

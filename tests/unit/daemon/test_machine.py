@@ -1,0 +1,60 @@
+"""What the machine has, and how that is overridden."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from mosaic.daemon import machine
+from mosaic.daemon.machine import Capacity, machine_capacity, parse_gpus, total_memory_mb
+from mosaic.errors import ConfigError
+
+
+def test_variables_override_what_is_found() -> None:
+    variables = {"MOSAIC_CPUS": "3", "MOSAIC_MEMORY_MB": "2048", "MOSAIC_GPUS": "2"}
+    assert machine_capacity(variables) == Capacity(3, 2048, (0, 1))
+
+
+def test_without_variables_the_machine_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "find_gpus", lambda: (0, 1, 2))
+    capacity = machine_capacity({})
+    assert capacity.cpus == len(os.sched_getaffinity(0))
+    assert capacity.memory_mb > 100
+    assert capacity.gpus == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("visible", "expected"),
+    [("1", (1,)), ("2,0", (0, 2)), ("", (0, 1, 2)), ("GPU-4f1b", (0, 1, 2)), ("7", ())],
+)
+def test_a_daemon_confined_to_some_gpus_hands_out_only_those(
+    monkeypatch: pytest.MonkeyPatch, visible: str, expected: tuple[int, ...]
+) -> None:
+    monkeypatch.setattr(machine, "find_gpus", lambda: (0, 1, 2))
+    assert machine_capacity({"CUDA_VISIBLE_DEVICES": visible}).gpus == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "gpus"), [("0", ()), ("2", (0, 1)), ("0,2", (0, 2)), ("3,", (3,)), (" 1 , 1 ", (1,))]
+)
+def test_gpus_are_a_number_or_indices(text: str, gpus: tuple[int, ...]) -> None:
+    assert parse_gpus(text) == gpus
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MOSAIC_CPUS", "many"),
+        ("MOSAIC_CPUS", "0"),
+        ("MOSAIC_MEMORY_MB", "-1"),
+        ("MOSAIC_GPUS", "x"),
+    ],
+)
+def test_nonsense_is_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        machine_capacity({"MOSAIC_GPUS": "0", name: value})
+
+
+def test_memory_is_read_from_meminfo() -> None:
+    assert total_memory_mb("MemTotal:       16384000 kB\nMemFree: 1 kB\n") == 16000

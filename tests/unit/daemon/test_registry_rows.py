@@ -1,0 +1,106 @@
+"""Rows and records: what goes into the registry comes out again."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mosaic.contracts.run_record import Progress, RunRecord
+from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
+from mosaic.daemon.registry_rows import (
+    LIST_COLUMNS,
+    RUN_COLUMNS,
+    capabilities_document,
+    columns_of,
+    record_of,
+    row_of,
+    storable,
+)
+
+TEXT = st.text(max_size=20).filter(lambda text: text.isprintable())
+NUMBER = st.floats(-1e9, 1e9)
+COUNT = st.integers(0, 2**40)
+
+
+def through_the_table(record: RunRecord) -> RunRecord:
+    row = row_of(record, None, "digest")
+    return record_of([row[name] for name in LIST_COLUMNS.replace(" ", "").split(",")])
+
+
+@given(
+    st.builds(
+        RunRecord,
+        run_id=TEXT,
+        run_name=TEXT,
+        worker=TEXT,
+        state=st.sampled_from(RunState),
+        outcome=st.none() | st.sampled_from(Outcome),
+        attempt=COUNT,
+        priority=st.integers(-100, 100),
+        created_at=NUMBER,
+        updated_at=NUMBER,
+        started_at=st.none() | NUMBER,
+        failure=st.none() | st.builds(FailureReason, st.sampled_from(FailureKind), TEXT, TEXT),
+        exit_code=st.none() | st.integers(0, 255),
+        stop_requested=st.booleans(),
+        progress=st.builds(Progress, COUNT, st.none() | COUNT, COUNT, st.none() | COUNT),
+        gpu_slots=st.lists(st.integers(0, 8), max_size=3).map(tuple),
+    )
+)
+def test_a_record_survives_the_table(record: RunRecord) -> None:
+    assert through_the_table(record) == record
+
+
+def test_a_listed_record_has_every_field_of_a_record() -> None:
+    listed = through_the_table(
+        RunRecord("id", "name", "worker", RunState.INIT, None, 0, 0, 1.0, 1.0)
+    )
+    for item in fields(RunRecord):
+        getattr(listed, item.name)
+    assert listed.to_dict()["waiting"] == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("steps", 10**30),
+        ("steps", -(10**30)),
+        ("steps", True),
+        ("created_at", 5),
+        ("last_return", -0.0),
+        ("last_return", math.nan),
+        ("last_return", math.inf),
+        ("env_id", "lone \ud800 surrogate"),
+        ("env_id", "with \x00 nul"),
+        ("stalled", None),
+    ],
+)
+def test_sqlite_gives_back_exactly_the_storable_value(column: str, value: Any) -> None:
+    kind = {str: "TEXT", int: "INTEGER", float: "REAL"}[RUN_COLUMNS[column]]
+    stored = storable(column, value)
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE t (x {kind})")
+    connection.execute("INSERT INTO t VALUES (?)", (stored,))
+    (returned,) = connection.execute("SELECT x FROM t").fetchone()
+    connection.close()
+    assert returned == stored
+    assert type(returned) is type(stored)
+    assert repr(returned) == repr(stored)
+
+
+def test_an_unknown_field_is_refused() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        columns_of({"colour": "red"})
+
+
+def test_equal_capabilities_share_one_document() -> None:
+    first, _ = capabilities_document({"a": 1, "b": 2})
+    second, _ = capabilities_document({"b": 2, "a": 1})
+    assert first == second
+    assert first != capabilities_document({"a": 1})[0]
