@@ -87,12 +87,12 @@ class HostedRun:
         return host
 
     def live(self, timeout_s: float = 10.0) -> LiveRecord:
-        data = wait_until(lambda: read_json(self.attempt.live), timeout_s, "live.json")
+        data: Any = wait_until(lambda: read_json(self.attempt.live), timeout_s, "live.json")
         return LiveRecord.from_dict(data)
 
     def exit(self, timeout_s: float = 20.0) -> ExitRecord:
         """The exit record, once the host is gone as well."""
-        data = wait_until(lambda: read_json(self.attempt.exit), timeout_s, "exit.json")
+        data: Any = wait_until(lambda: read_json(self.attempt.exit), timeout_s, "exit.json")
         for host in self.hosts:
             host.wait(5)
         return ExitRecord.from_dict(data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -88,6 +90,10 @@ def processes_of(run: HostedRun) -> list[int]:
         for entry in Path("/proc").iterdir()
         if entry.name.isdigit() and marker in _environment(entry)
     ]
+
+
+def has_no_processes(run: HostedRun) -> bool:
+    return not processes_of(run)
 
 
 def _environment(process: Path) -> bytes:
@@ -245,6 +251,22 @@ def test_worker_dies_with_a_killed_host(make_run: MakeRun, repetition: int) -> N
     host.kill()
     wait_until(lambda: not is_running(live.worker.pid), 1.0, "the worker's death")
     assert not run.attempt.exit.exists()
+
+
+def test_host_killed_at_any_moment_leaves_no_worker_and_no_lock(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    for number in range(12):
+        run = make_run(*misbehaving("hangs"), directory=tmp_path / str(number))
+        host = run.start()
+        # Twelve moments from before the claim to after live.json.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            host.wait(0.012 * number)
+        host.kill()
+        host.wait(5)
+        wait_until(functools.partial(has_no_processes, run), 1.0, "the worker's death")
+        kill_leftovers(run.attempt, run.spec.run_id, run.spec.attempt)
+        assert not [group for group in groups_of(run) if group.exists()]
 
 
 def test_children_in_own_sessions_are_gone_after_a_normal_exit(make_run: MakeRun) -> None:

@@ -53,7 +53,7 @@ def main() -> int:
     except OSError as error:
         print(f"run host: nothing was started: {error}", file=sys.stderr)
         return EXIT_NOTHING_STARTED
-    launch = _start_worker(spec, groups)
+    launch = _start_worker(spec, groups, lock)
     # Only now: these imports take longer than everything above.
     from mosaic.runhost.host import supervise
 
@@ -69,20 +69,25 @@ def _keep_standard_descriptors() -> None:
             os.dup2(os.open("/dev/null", os.O_RDWR), fd)
 
 
-def _start_worker(spec: dict[str, Any], planned: list[str]) -> Launch:
+def _start_worker(spec: dict[str, Any], planned: list[str], lock: int) -> Launch:
     become_subreaper()
     _forbid_core_dumps()
     groups = ControlGroups.create(planned, spec.get("max_processes", 4096), spec.get("memory_mb"))
     launch = Launch(spec, groups)
+
+    def settle() -> None:
+        os.close(lock)  # were this host killed right now, its lock must not live on in the worker
+        groups.join()
+
     environment = {**spec["environment"], **spec.get("secrets", {})}
     takes_commands = spec.get("control", "stdin") == "stdin"
     try:
-        launch.worker = spawn_worker(
-            spec["argv"], spec["cwd"], environment, takes_commands, groups.join
-        )
+        launch.worker = spawn_worker(spec["argv"], spec["cwd"], environment, takes_commands, settle)
         groups.keep_joined(launch.worker.pid)
-    except (StartFailure, OSError) as error:
-        launch.failure = str(error)
+    except StartFailure as failure:
+        launch.failure = str(failure)
+    except OSError as error:  # no process or no pipe to be had
+        launch.failure = f"The worker could not be started: {error.strerror}"
     launch.started_at = time.time()
     launch.started_boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
     return launch

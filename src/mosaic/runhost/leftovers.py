@@ -16,7 +16,7 @@ from typing import Any
 from mosaic.contracts.run_files import AttemptFiles
 from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
 from mosaic.files import read_json
-from mosaic.processes import boot_id
+from mosaic.processes import ProcessIdentity, boot_id, is_alive
 from mosaic.runhost.control_groups import ControlGroups, group_members, group_name
 from mosaic.runhost.process_tree import Process, read_process, send_signal
 
@@ -28,12 +28,15 @@ def kill_leftovers(files: AttemptFiles, run_id: str, attempt: int, timeout_s: fl
 
     Does nothing while the host lives. Blocks until all are gone, at most `timeout_s`.
     """
-    if _is_locked(files.lock):
-        return 0
+    deadline = time.monotonic() + timeout_s
+    # A worker that was just being forked holds its dead host's lock for another moment.
+    while _is_locked(files.lock):
+        if _host_lives(files.claim) or time.monotonic() > deadline:
+            return 0
+        time.sleep(_KILL_AGAIN_S)
     groups = ControlGroups(_claimed_groups(files.claim, group_name(run_id, attempt)))
     markers = {f"{RUN_ID}={run_id}".encode(), f"{ATTEMPT}={attempt}".encode()}
     killed: set[tuple[int, int]] = set()
-    deadline = time.monotonic() + timeout_s
     while living := _leftovers(groups, markers):
         groups.kill()
         for process in living:
@@ -67,13 +70,25 @@ def _environment(pid: int) -> set[bytes]:
 
 def _claimed_groups(claim: Path, name: str) -> list[str]:
     """The groups the dead host announced, if it was killed in this very boot."""
+    data = _claim_data(claim)
+    if data.get("boot_id") != boot_id():
+        return []
+    return [str(group) for group in data.get("groups", ()) if Path(str(group)).name == name]
+
+
+def _host_lives(claim: Path) -> bool:
+    try:
+        return is_alive(ProcessIdentity.from_dict(_claim_data(claim)))
+    except (KeyError, TypeError, ValueError):
+        return True  # not written yet: whoever has the lock is still at it
+
+
+def _claim_data(claim: Path) -> dict[str, Any]:
     try:
         data: Any = read_json(claim)
     except ValueError:
-        return []
-    if not isinstance(data, dict) or data.get("boot_id") != boot_id():
-        return []
-    return [str(group) for group in data.get("groups", ()) if Path(str(group)).name == name]
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _is_locked(lock: Path) -> bool:

@@ -36,9 +36,12 @@ def spawn_worker(
     cwd: str,
     environment: Mapping[str, str],
     takes_commands: bool,
-    join_groups: Callable[[], None],
+    settle: Callable[[], None],
 ) -> SpawnedWorker:
-    """Call from the main thread only: the worker is killed when the forking thread ends."""
+    """Call from the main thread only: the worker is killed when the forking thread ends.
+
+    `settle` is the first thing called in the new process.
+    """
     stdin_write: int | None = None
     if takes_commands:
         stdin_read, stdin_write = os.pipe()
@@ -52,7 +55,7 @@ def spawn_worker(
     if pid == 0:
         _become_worker(
             host, argv, cwd, environment, (stdin_read, stdout_write, stderr_write), report_write,
-            join_groups,
+            settle,
         )  # fmt: skip
     for fd in (stdin_read, stdout_write, stderr_write, report_write):
         os.close(fd)
@@ -85,13 +88,13 @@ def _become_worker(
     environment: Mapping[str, str],
     standard: tuple[int, int, int],
     report: int,
-    join_groups: Callable[[], None],
+    settle: Callable[[], None],
 ) -> NoReturn:
     failed = f"the working directory {cwd}"
     try:
-        os.setsid()
+        settle()
         die_with_parent(host)
-        join_groups()
+        os.setsid()
         os.chdir(cwd)
         failed = argv[0]
         for target, fd in enumerate(standard):

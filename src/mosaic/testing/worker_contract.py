@@ -22,6 +22,7 @@ from mosaic.contracts import worker_environment as variables
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.events import EventType
 from mosaic.contracts.schema_check import violations
+from mosaic.files import atomic_write_json
 from mosaic.testing.event_check import assert_valid_journal, parse_journal
 from mosaic.testing.worker_process import RUN_ID, WorkerProcess, clean_environment, poll
 
@@ -66,7 +67,7 @@ class WorkerContract:
 
     def test_dry_run_checks_everything_and_writes_nothing(self, tmp_path: Path) -> None:
         config_file = tmp_path / "config.json"
-        config_file.write_text(json.dumps(self.tiny_config))
+        atomic_write_json(config_file, self.tiny_config)
         folder = tmp_path / "empty"
         folder.mkdir()
         arguments = ("--config", str(config_file), "--dry-run", "--emit-summary")
@@ -111,7 +112,7 @@ class WorkerContract:
 
     def test_runs_alone_with_its_events_on_stdout(self, tmp_path: Path) -> None:
         config_file = tmp_path / "config.json"
-        config_file.write_text(json.dumps(self.tiny_config))
+        atomic_write_json(config_file, self.tiny_config)
         folder = tmp_path / "empty"
         folder.mkdir()
         command = [self.python, "-m", f"{self.module}.cli", "--config", str(config_file)]
@@ -185,9 +186,9 @@ class WorkerContract:
 
     def test_survives_a_reader_of_its_stdout_who_leaves(self, tmp_path: Path) -> None:
         config_file = tmp_path / "config.json"
-        config_file.write_text(json.dumps(self.tiny_config))
+        atomic_write_json(config_file, self.tiny_config)
         with (
-            (tmp_path / "stderr.txt").open("wb") as stderr,
+            (tmp_path / "stderr.txt").open("xb") as stderr,
             subprocess.Popen(
                 [self.python, "-m", f"{self.module}.cli", "--config", str(config_file)],
                 cwd=tmp_path,

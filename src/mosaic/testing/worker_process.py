@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from mosaic.contracts import worker_environment as variables
 from mosaic.contracts.run_config import RESERVED_PREFIX
+from mosaic.files import atomic_write_json
 from mosaic.testing.event_check import parse_journal
 
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -54,7 +55,7 @@ class WorkerProcess:
         self._stdout, self._stderr = folder / "stdout.txt", folder / "stderr.txt"
         self.run_directory.mkdir(parents=True)
         config_file = folder / "config.json"
-        config_file.write_text(json.dumps(config))
+        atomic_write_json(config_file, config)
         told = {
             variables.RUN_ID: RUN_ID,
             variables.RUN_DIR: str(self.run_directory),
@@ -62,7 +63,7 @@ class WorkerProcess:
             variables.CONTROL: "stdin",
             **(environment or {}),
         }
-        with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
+        with self._stdout.open("xb") as stdout, self._stderr.open("xb") as stderr:
             self.process = subprocess.Popen(
                 [python, "-m", f"{module}.cli", "--config", str(config_file), *arguments],
                 cwd=folder,

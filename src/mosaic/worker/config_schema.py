@@ -38,7 +38,7 @@ def option(
     schema = {name: value for name, value in rules.items() if value not in (None, "")}
     if default in (list, dict):
         return dataclasses.field(default_factory=default, metadata={"schema": schema})
-    if isinstance(default, list | dict):
+    if type(default).__hash__ is None:  # mutable: each config gets a copy of its own
         return dataclasses.field(
             default_factory=lambda: copy.deepcopy(default), metadata={"schema": schema}
         )

@@ -1,0 +1,57 @@
+"""What every command needs: the home, the client, the run a person means."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mosaic.errors import RequestError
+
+if TYPE_CHECKING:
+    from mosaic.client import TrainerClient
+    from mosaic.paths import Home
+    from mosaic.wire.server_address import TlsFiles
+
+ADDRESS_VARIABLE = "MOSAIC_ADDRESS"
+TOKEN_VARIABLE = "MOSAIC_DAEMON_TOKEN_FILE"
+TLS_VARIABLES = ("MOSAIC_TLS_CERT", "MOSAIC_TLS_KEY", "MOSAIC_TLS_CA")
+
+
+def home_of(arguments: argparse.Namespace) -> Home:
+    from mosaic.paths import Home
+
+    chosen: str | None = arguments.home
+    return Home(Path(chosen).expanduser().absolute()) if chosen else Home.current()
+
+
+def open_client(arguments: argparse.Namespace, autostart: bool = True) -> TrainerClient:
+    """The daemon of the home; with $MOSAIC_ADDRESS, the one that listens there."""
+    from mosaic.client import TrainerClient
+
+    home = home_of(arguments)
+    address = os.environ.get(ADDRESS_VARIABLE)
+    if not address or arguments.home:
+        return TrainerClient(home, autostart=autostart)
+    token_file = Path(os.environ.get(TOKEN_VARIABLE) or home.daemon_token)
+    try:
+        token = token_file.read_text().strip()
+    except OSError as error:
+        raise RequestError(
+            f"The token for {address} cannot be read from {token_file}: {error.strerror}",
+            hint=f"set {TOKEN_VARIABLE} to a copy of the daemon's daemon.token",
+        ) from error
+    return TrainerClient(address=address, token=token, tls=_tls_files())
+
+
+def _tls_files() -> TlsFiles | None:
+    from mosaic.wire.server_address import TlsFiles
+
+    values = [os.environ.get(name) for name in TLS_VARIABLES]
+    if not any(values):
+        return None
+    if not all(values):
+        raise RequestError(f"TLS needs all of {', '.join(TLS_VARIABLES)}")
+    certificate, key, authority = (Path(value or "") for value in values)
+    return TlsFiles(certificate, key, authority)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from mosaic.telemetry.ingest_state import IngestState
+from tests.journal_lines import RUN_ID
+
+
+@pytest.fixture
+def state() -> IngestState:
+    return IngestState(RUN_ID)
+
+
+def test_progress_takes_the_largest_count_of_steps(state: IngestState) -> None:
+    state.attempt_steps = 5
+    assert state.progress([]).steps == 5
+    state.take_heartbeat({"steps": 40, "episodes": 3})
+    assert (state.progress([]).steps, state.progress([]).episodes) == (40, 3)
+    state.take_heartbeat({"steps": 30})
+    assert state.progress([]).steps == 40
+
+
+@pytest.mark.parametrize("nonsense", [None, "7", -1, 2.5, True, 2**70, [1]])
+def test_payloads_may_hold_anything(state: IngestState, nonsense: object) -> None:
+    state.take_heartbeat({"steps": nonsense, "episodes": nonsense})
+    state.take_started({"total_steps": nonsense, "env_id": 3})
+    progress = state.progress([])
+    assert (progress.steps, progress.episodes, progress.total_steps) == (0, 0, None)
+    assert state.env_id == ""
+
+
+def test_returns_that_are_not_finite_are_left_out_of_progress(state: IngestState) -> None:
+    progress = state.progress([1.0, math.nan, 3.0, math.inf])
+    assert (progress.last_return, progress.mean_return) == (3.0, 2.0)
+    assert state.progress([math.nan]).last_return is None
+
+
+def test_speed_follows_the_last_seconds_only(state: IngestState) -> None:
+    assert state.progress([]).steps_per_second is None
+    for second in range(60):
+        state.attempt_steps += 1000 if second < 30 else 100
+        state.measure_rate(1000.0 + second)
+    assert state.progress([]).steps_per_second == pytest.approx(100.0)
+
+
+def test_speed_survives_a_clock_that_is_set_back_and_silence(state: IngestState) -> None:
+    state.measure_rate(1000.0)
+    state.attempt_steps = 50
+    state.measure_rate(1001.0)
+    assert state.progress([]).steps_per_second == pytest.approx(50.0)
+    state.measure_rate(1500.0)  # a heartbeat without progress says nothing about speed
+    assert state.progress([]).steps_per_second == pytest.approx(50.0)
+    state.attempt_steps = 60
+    state.measure_rate(10.0)
+    assert state.progress([]).steps_per_second is None
+
+
+def test_sequence_numbers_are_accounted_for(state: IngestState) -> None:
+    for seq in (0, 1, 2, 5, 5, 3, 6):
+        if seq == state.last_seq + 1:
+            state.last_seq = seq
+        else:
+            state.note_seq(seq)
+    assert (state.last_seq, state.missing, state.repeated) == (6, 2, 2)
