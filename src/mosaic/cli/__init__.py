@@ -1,1 +1,1 @@
-"""The `mosaic` command: one module per group of commands, heavy imports only where they are used."""
+"""The `mosaic` command: one module per group; heavy imports only where they are used."""

@@ -58,7 +58,7 @@ def decimal(value: float) -> str:
     if not math.isfinite(value):
         return str(value)
     if value == 0 or 0.001 <= abs(value) < 10_000:
-        return f"{value:.4g}"
-    if abs(value) < 1e9 and abs(value) >= 10_000:
+        return f"{value:,.4g}"
+    if 10_000 <= abs(value) < 1e9:
         return f"{value:,.0f}"
     return f"{value:.3e}"

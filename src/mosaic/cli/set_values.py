@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mosaic.contracts.schema_check import violations
@@ -66,7 +66,7 @@ def typed_value(text: str, schema: dict[str, Any], key: str) -> Any:
             if text == choice or text == json.dumps(choice):
                 return choice
     types = _types(schema)
-    for name in ("null", "boolean", "integer", "number", "array", "object", "string"):
+    for name in ("null", "integer", "number", "boolean", "array", "object", "string"):
         if name in types:
             found, value = _READERS[name](text)
             if found:
@@ -124,7 +124,7 @@ def _read_json(text: str, kind: type) -> tuple[bool, Any]:
     return isinstance(value, kind), value
 
 
-_READERS = {
+_READERS: dict[str, Callable[[str], tuple[bool, Any]]] = {
     "null": _read_null,
     "boolean": _read_boolean,
     "integer": _read_integer,

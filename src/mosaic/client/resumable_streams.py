@@ -61,7 +61,8 @@ class LogStream:
         return self._request
 
     def accept(self, message: pb.LogChunk) -> Iterator[LogChunk]:
-        self._cursors[message.stream] = message.cursor
+        if message.cursor:
+            self._cursors[message.stream] = message.cursor
         yield LogChunk(message.stream, message.data)
 
 

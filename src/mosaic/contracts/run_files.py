@@ -160,7 +160,8 @@ class ExitRecord:
     started_at: float
     finished_at: float
     # Why the host ended it, if it did: "user_cancel", "time_limit", "max_steps", "memory_limit",
-    # "process_limit", "start_failed"; empty when the worker ended by itself.
+    # "process_limit", "start_failed", "host_terminated", "host_failed"; empty when the worker
+    # ended by itself.
     stop_reason: str = ""
     # True when the worker had to be killed after the grace period.
     was_killed: bool = False

@@ -17,8 +17,8 @@ from mosaic.contracts.run_state import (
     FailureReason,
     Outcome,
     RunState,
-    exit_sentence,
 )
+from mosaic.daemon.exit_failure import early_stop_reason, failure_of
 from mosaic.errors import RunStateError
 
 
@@ -224,12 +224,12 @@ def _stop(run: RunStatus, event: StopRequested) -> Decision:
 
 def _exit(run: RunStatus, event: Exited) -> Decision:
     record = event.record
-    failure = failure_of(event)
+    failure = failure_of(record, event.worker_failure)
     changes: dict[str, Any] = {"exit_code": record.exit_code, "signal": record.signal}
     if failure is None:
         changes["outcome"] = Outcome.SUCCEEDED
         changes["failure"] = None
-        changes["stop_reason"] = early_stop_reason(event)
+        changes["stop_reason"] = early_stop_reason(record) or event.worker_stop_reason
         reason = changes["stop_reason"] or "the worker ended normally"
     elif failure.kind is FailureKind.USER_CANCEL:
         changes["outcome"] = Outcome.CANCELED
@@ -269,79 +269,3 @@ def _after_fault(run: RunStatus) -> Decision:
             (Enqueue(run.failures),),
         )
     return Decision(RunState.TERM, "no attempt left", {"outcome": Outcome.FAILED}, (Finish(),))
-
-
-def early_stop_reason(event: Exited) -> str:
-    """Why a successful run ended before its own end: a limit of its schedule, or empty."""
-    if event.record.stop_reason == "time_limit":
-        return "max_duration"
-    return event.record.stop_reason or event.worker_stop_reason
-
-
-def failure_of(event: Exited) -> FailureReason | None:
-    """The typed failure behind an exit record, or None when the run did what it should."""
-    record = event.record
-    code, number = record.exit_code, record.signal
-    sentence = exit_sentence(code, number)
-    match record.stop_reason:
-        case "user_cancel":
-            suffix = " (killed after the grace period)" if record.was_killed else ""
-            return FailureReason(
-                FailureKind.USER_CANCEL, f"stopped by the user{suffix}", "", code, number
-            )
-        case "start_failed":
-            return FailureReason(
-                FailureKind.LAUNCH_ERROR,
-                f"The worker could not be started: {record.error}",
-                "check the interpreter and the script; `mosaic doctor` tells more",
-            )
-        case "memory_limit":
-            return FailureReason(
-                FailureKind.MEMORY_LIMIT,
-                f"The run used {record.max_rss_mb:.0f} MB, more than its memory limit.",
-                "raise resources.memory_mb, or use smaller buffers",
-                code,
-                number,
-            )
-        case "process_limit":
-            return FailureReason(
-                FailureKind.PROCESS_LIMIT,
-                "The run started too many processes.",
-                "look for a loop that starts processes",
-                code,
-                number,
-            )
-        case "host_terminated":
-            return FailureReason(
-                FailureKind.INTERRUPTED,
-                "The run host was told to end, as at a shutdown of the machine.",
-                "submit the run again, or give it retries",
-                code,
-                number,
-            )
-        case "time_limit" | "max_steps" if not record.was_killed and code == 0:
-            return None
-        case "time_limit":
-            return FailureReason(
-                FailureKind.TIME_LIMIT,
-                "The run ignored the request to stop at its time limit and was killed.",
-                "let the worker poll run.should_stop()",
-                code,
-                number,
-            )
-    if event.worker_failure is not None and code != 0:
-        payload = event.worker_failure
-        return FailureReason(
-            FailureKind.WORKER_ERROR,
-            str(payload.get("error") or sentence),
-            str(payload.get("hint") or ""),
-            code,
-            number,
-            str(payload["error_type"]) if payload.get("error_type") else None,
-        )
-    if number is not None:
-        return FailureReason(FailureKind.SIGNAL, sentence, "", code, number)
-    if code != 0:
-        hint = "the last lines of stderr usually say why: `mosaic logs RUN --stderr`"
-        return FailureReason(FailureKind.EXIT_CODE, sentence, hint, code)
-    return None

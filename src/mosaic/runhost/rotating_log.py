@@ -32,6 +32,7 @@ class RotatingLog:
         self._size = 0
         self._lost_now = 0
         self.lost_bytes = 0
+        self._open()  # a silent worker has an empty log, not a missing one
 
     def write(self, data: bytes) -> None:
         while data:

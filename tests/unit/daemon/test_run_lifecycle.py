@@ -165,6 +165,7 @@ def test_the_workers_own_error_wins_over_its_exit_code() -> None:
         ("process_limit", FailureKind.PROCESS_LIMIT),
         ("start_failed", FailureKind.LAUNCH_ERROR),
         ("host_terminated", FailureKind.INTERRUPTED),
+        ("host_failed", FailureKind.LOST),
     ],
 )
 def test_what_the_host_did_is_the_reason(stop_reason: str, kind: FailureKind) -> None:

@@ -1,0 +1,118 @@
+"""`mosaic stop`, `pause`, `unpause` and `delete`: what can be done to runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mosaic.cli.failures import report
+from mosaic.cli.human import size
+from mosaic.cli.run_reference import HELP, resolve_run
+from mosaic.cli.session import open_client
+from mosaic.cli.terminal import printable, say
+from mosaic.errors import ConsentError, MosaicError, TrainerUnreachableError
+
+if TYPE_CHECKING:
+    from mosaic.client import TrainerClient
+
+# How much longer than its grace period a run may take to be gone.
+STOP_MARGIN_S = 30.0
+DEFAULT_GRACE_S = 10.0
+
+
+def add(commands: Any) -> None:
+    stop = commands.add_parser("stop", help="stop runs, gently first")
+    stop.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
+    stop.add_argument("--grace", type=float, metavar="S", help="seconds before it is killed")
+    stop.add_argument(
+        "--wait",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="return when the run is over (default), or at once",
+    )
+    stop.set_defaults(handler=stop_runs)
+
+    for name, text, handler in (
+        ("pause", "pause a run", pause_run),
+        ("unpause", "let a paused run go on", unpause_run),
+    ):
+        parser = commands.add_parser(name, help=text)
+        parser.add_argument("run", metavar="RUN", help=HELP)
+        parser.set_defaults(handler=handler)
+
+    delete = commands.add_parser("delete", help="delete runs that are over, with all their files")
+    delete.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    delete.set_defaults(handler=delete_runs)
+
+
+def stop_runs(arguments: argparse.Namespace) -> int:
+    def stop(client: TrainerClient, run_id: str) -> None:
+        record = client.stop_run(run_id, grace_s=arguments.grace)
+        name = printable(record.run_name)
+        if not arguments.wait:
+            say(f"stopping {name} ({run_id})")
+            return
+        grace_s = DEFAULT_GRACE_S if arguments.grace is None else arguments.grace
+        try:
+            record = client.wait(run_id, grace_s + STOP_MARGIN_S)
+        except TimeoutError as error:
+            raise TrainerUnreachableError(
+                f"{name} is still not over", hint=f"look at it with `mosaic show {run_id}`"
+            ) from error
+        say(f"{record.outcome}: {name} ({run_id})")
+
+    with open_client(arguments) as client:
+        return _for_each(client, arguments.runs, stop)
+
+
+def pause_run(arguments: argparse.Namespace) -> int:
+    with open_client(arguments) as client:
+        record = client.pause_run(resolve_run(client, arguments.run))
+    say(f"pausing {printable(record.run_name)} ({record.run_id})")
+    return 0
+
+
+def unpause_run(arguments: argparse.Namespace) -> int:
+    with open_client(arguments) as client:
+        record = client.unpause_run(resolve_run(client, arguments.run))
+    say(f"going on with {printable(record.run_name)} ({record.run_id})")
+    return 0
+
+
+def delete_runs(arguments: argparse.Namespace) -> int:
+    def delete(client: TrainerClient, run_id: str) -> None:
+        name = printable(client.get_run(run_id).run_name)
+        if not arguments.yes and not _confirmed(f"Delete {name} ({run_id}) and all its files?"):
+            raise ConsentError(f"{name} was not deleted", hint="answer y, or pass --yes")
+        freed = client.delete_run(run_id)
+        say(f"deleted {name} ({run_id}), {size(freed)} freed")
+
+    if not arguments.yes and not sys.stdin.isatty():
+        raise ConsentError("Deleting runs needs a confirmation", hint="pass --yes")
+    with open_client(arguments) as client:
+        return _for_each(client, arguments.runs, delete)
+
+
+def _confirmed(question: str) -> bool:
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def _for_each(
+    client: TrainerClient, references: list[str], action: Callable[[TrainerClient, str], None]
+) -> int:
+    """Act on every run that can be acted on; the first error decides the exit status."""
+    status = 0
+    for reference in references:
+        try:
+            action(client, resolve_run(client, reference))
+        except TrainerUnreachableError:
+            raise
+        except MosaicError as error:
+            status = status or report(error, as_json=False)
+    return status

@@ -1,0 +1,137 @@
+"""Following a run: a live bar on a terminal, a plain line now and then anywhere else."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mosaic.cli.failures import INTERRUPTED, outcome_status
+from mosaic.cli.human import duration
+from mosaic.cli.run_view import progress_line, progress_parts, remaining_s, say_end, state_word
+from mosaic.cli.terminal import is_terminal, printable, say, say_json
+from mosaic.contracts.run_record import RunRecord
+
+if TYPE_CHECKING:
+    from mosaic.client import TrainerClient
+
+PLAIN_INTERVAL_S = 2.0
+
+
+class View(Protocol):
+    def __enter__(self) -> View: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+    def show(self, record: RunRecord) -> None: ...
+
+
+class SilentView:
+    def __enter__(self) -> SilentView:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def show(self, record: RunRecord) -> None:
+        pass
+
+
+class PlainView(SilentView):
+    """One line per change of state, and at most one per interval in between."""
+
+    def __init__(self, interval_s: float = PLAIN_INTERVAL_S) -> None:
+        self._interval_s = interval_s
+        self._last_word = ""
+        self._said_at = 0.0
+
+    def show(self, record: RunRecord) -> None:
+        now = time.monotonic()
+        word = state_word(record)
+        if record.is_over:
+            return  # the end has lines of its own
+        if word != self._last_word or now - self._said_at >= self._interval_s:
+            self._last_word, self._said_at = word, now
+            say(progress_line(record))
+
+
+class LiveView:
+    """One line that changes in place."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        def text(field: str) -> Any:
+            return TextColumn(f"{{task.fields[{field}]}}", markup=False)
+
+        self._progress = Progress(
+            text("word"),
+            BarColumn(bar_width=24),
+            text("share"),
+            text("detail"),
+            TimeElapsedColumn(),
+            text("eta"),
+            console=Console(file=sys.stdout),
+            transient=True,
+            refresh_per_second=8,
+        )
+        self._task = self._progress.add_task(
+            "", total=None, word="queued", share="", detail="", eta=""
+        )
+
+    def __enter__(self) -> LiveView:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, record: RunRecord) -> None:
+        fraction = record.progress.fraction
+        remaining = remaining_s(record)
+        notes = [text for text in (record.waiting, record.stalled) if text]
+        self._progress.update(
+            self._task,
+            total=None if fraction is None else 1.0,
+            completed=fraction or 0.0,
+            word=state_word(record),
+            share="" if fraction is None else f"{fraction:4.0%}",
+            detail=printable("  ".join(progress_parts(record) + notes)),
+            eta="" if remaining is None else f"ETA {duration(remaining)}",
+        )
+
+
+def choose_view(as_json: bool) -> View:
+    if as_json:
+        return SilentView()
+    return LiveView() if is_terminal(sys.stdout) else PlainView()
+
+
+def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
+    """Show the run until it is over; the exit status says how it ended. Ctrl-C lets it go on."""
+    try:
+        with choose_view(as_json) as view:
+            for record in client.watch([run_id]):
+                view.show(record)
+                if record.is_over:
+                    break
+        record = client.get_run(run_id)
+    except KeyboardInterrupt:
+        print(
+            f"\nDetached: the run goes on.\n"
+            f"  stop it    mosaic stop {run_id}\n"
+            f"  its log    mosaic logs -f {run_id}",
+            file=sys.stderr,
+            flush=True,
+        )
+        return INTERRUPTED
+    if as_json:
+        say_json(record.to_dict())
+    else:
+        say_end(record)
+    return outcome_status(record)

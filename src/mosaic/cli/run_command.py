@@ -1,0 +1,127 @@
+"""`mosaic run`: a run of a worker, with its settings on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from typing import TYPE_CHECKING, Any
+
+from mosaic.cli.session import open_client
+from mosaic.errors import ConfigError, DependencyError, UnknownWorkerError
+
+if TYPE_CHECKING:
+    from mosaic.contracts.capabilities import WorkerCapabilities
+    from mosaic.wire.answers import WorkerInfo
+
+MIN_MEMORY_MB = 1024
+
+
+def add(commands: Any) -> None:
+    from mosaic.cli.submission import add_environment_option
+
+    parser = commands.add_parser("run", help="start a run of a worker and follow it")
+    parser.add_argument("worker", metavar="WORKER", help="its name; see `mosaic workers`")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of the worker's config (repeatable)",
+    )
+    parser.add_argument("--name", help="a label for the run")
+    parser.add_argument("--seed", type=int, help="short for --set seed=N")
+    parser.add_argument("--cpus", type=int, help="CPU slots; default: what the worker asks for")
+    parser.add_argument("--memory-mb", type=int, help="memory limit in MB")
+    parser.add_argument("--gpus", type=int, help="GPUs to reserve; refused when missing")
+    parser.add_argument("--max-steps", type=int, help="stop after so many environment steps")
+    parser.add_argument("--max-duration", type=int, metavar="SECONDS", help="stop after this time")
+    parser.add_argument("--priority", type=int, help="-100 to 100; higher starts first")
+    parser.add_argument("--retries", type=int, help="start again so many times after a failure")
+    add_environment_option(parser)
+    parser.add_argument("--detach", action="store_true", help="print the run's id and return")
+    parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.set_defaults(handler=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.submission import submit_and_report
+
+    with open_client(arguments) as client:
+        capabilities = find_worker(client.workers(), arguments.worker)
+        return submit_and_report(
+            client,
+            build_config(arguments, capabilities),
+            dry_run=arguments.dry_run,
+            follow=not arguments.detach,
+            as_json=arguments.json,
+        )
+
+
+def find_worker(workers: list[WorkerInfo], name: str) -> WorkerCapabilities:
+    for worker in workers:
+        if worker.name == name:
+            if worker.capabilities is None:
+                raise DependencyError(
+                    f"The worker {name} cannot be used: {worker.error}",
+                    hint="`mosaic workers --refresh` looks again",
+                )
+            return worker.capabilities
+    names = [worker.name for worker in workers]
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise UnknownWorkerError(
+        f"There is no worker {name[:80]!r}",
+        hint=f"{hint}known workers: {', '.join(sorted(names)) or 'none'}",
+    )
+
+
+def build_config(arguments: argparse.Namespace, capabilities: WorkerCapabilities) -> dict[str, Any]:
+    """The TrainRunConfig that the command line describes."""
+    from mosaic.cli.set_values import parse_settings
+    from mosaic.cli.submission import parse_environment
+
+    schema = capabilities.config_schema
+    settings = parse_settings(arguments.set, schema)
+    if arguments.seed is not None:
+        settings.update(parse_settings([f"seed={arguments.seed}"], schema))
+    config: dict[str, Any] = {
+        "run_name": arguments.name or default_name(arguments.worker, settings),
+        "entry_point": arguments.worker,
+        "arguments": [],
+        "environment": parse_environment(arguments.env),
+        "resources": resources(arguments, capabilities),
+        "artifacts": {},
+        "metadata": {"worker": {"config": settings}},
+    }
+    schedule = {
+        "max_steps": arguments.max_steps,
+        "max_duration_seconds": arguments.max_duration,
+    }
+    config["schedule"] = {name: value for name, value in schedule.items() if value is not None}
+    if arguments.priority is not None:
+        config["priority"] = arguments.priority
+    if arguments.retries is not None:
+        if arguments.retries < 0:
+            raise ConfigError("--retries is negative", hint="0 means no second attempt")
+        config["retry"] = {"max_attempts": arguments.retries + 1}
+    return config
+
+
+def resources(arguments: argparse.Namespace, capabilities: WorkerCapabilities) -> dict[str, Any]:
+    """What was asked for, else what the worker says it needs, with room to spare."""
+    gpus = arguments.gpus if arguments.gpus is not None else int(capabilities.requires_gpu)
+    memory_mb = max(MIN_MEMORY_MB, 2 * capabilities.estimated_memory_mb)
+    return {
+        "cpus": arguments.cpus if arguments.cpus is not None else capabilities.cpu_cores,
+        "memory_mb": arguments.memory_mb if arguments.memory_mb is not None else memory_mb,
+        "gpus": {"requested": gpus, "mandatory": gpus > 0},
+    }
+
+
+def default_name(worker: str, settings: dict[str, Any]) -> str:
+    """Worker, environment and seed, as far as known, without what a label may not hold."""
+    known = [worker, settings.get("env_id"), settings.get("seed")]
+    name = "-".join(str(part) for part in known if part is not None)
+    return re.sub(r"[^A-Za-z0-9_.-]+|\.{2,}", "-", name)[:120]

@@ -1,0 +1,190 @@
+"""A run in words: one line of progress, the end of a run, and everything about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from mosaic.cli.human import age, amount, count, decimal, duration, moment
+from mosaic.cli.terminal import paint, printable, say, say_fields
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import Outcome, RunState
+
+_STATE_WORDS = {
+    RunState.INIT: "queued",
+    RunState.HSHK: "starting",
+    RunState.RDY: "ready",
+    RunState.EXEC: "running",
+    RunState.PAUSE: "paused",
+    RunState.FAULT: "failing",
+}
+_OUTCOME_COLOURS = {Outcome.SUCCEEDED: "green", Outcome.FAILED: "red", Outcome.CANCELED: "yellow"}
+
+
+def state_word(record: RunRecord) -> str:
+    if record.outcome is not None:
+        return record.outcome.value
+    if record.stop_requested:
+        return "stopping"
+    if record.stalled:
+        return "stalled"
+    return _STATE_WORDS.get(record.state, record.state.value)
+
+
+def state_colour(record: RunRecord) -> str:
+    if record.outcome is not None:
+        return _OUTCOME_COLOURS[record.outcome]
+    if record.stalled or record.state is RunState.FAULT:
+        return "yellow"
+    return "blue" if record.state is RunState.EXEC else ""
+
+
+def elapsed_s(record: RunRecord, now: float | None = None) -> float | None:
+    if record.started_at is None:
+        return None
+    end = record.finished_at if record.finished_at is not None else (now or time.time())
+    return max(0.0, end - record.started_at)
+
+
+def remaining_s(record: RunRecord, now: float | None = None) -> float | None:
+    """A guess from the speed, or from the share that is done; None when nothing is known."""
+    progress = record.progress
+    if record.is_over or progress.fraction is None or progress.fraction <= 0:
+        return None
+    if progress.total_steps and progress.steps_per_second:
+        return (progress.total_steps - progress.steps) / progress.steps_per_second
+    elapsed = elapsed_s(record, now)
+    return None if elapsed is None else elapsed * (1 / progress.fraction - 1)
+
+
+def steps_text(record: RunRecord) -> str:
+    progress = record.progress
+    text = count(progress.steps)
+    if progress.total_steps:
+        text += f"/{count(progress.total_steps)}"
+    return f"{text} steps"
+
+
+def progress_parts(record: RunRecord) -> list[str]:
+    """What there is to say about the progress, most important first."""
+    progress = record.progress
+    parts = []
+    if progress.steps or progress.total_steps:
+        parts.append(steps_text(record))
+    if progress.steps_per_second:
+        parts.append(f"{decimal(progress.steps_per_second)} steps/s")
+    if progress.total_episodes:
+        parts.append(f"{count(progress.episodes)}/{count(progress.total_episodes)} episodes")
+    elif progress.episodes:
+        parts.append(amount(progress.episodes, "episode"))
+    if progress.last_return is not None:
+        parts.append(f"return {decimal(progress.last_return)}")
+    if progress.mean_return is not None:
+        parts.append(f"mean {decimal(progress.mean_return)}")
+    return parts
+
+
+def progress_line(record: RunRecord, now: float | None = None) -> str:
+    """The whole state of a run on one plain line."""
+    elapsed = elapsed_s(record, now)
+    parts = [f"{duration(elapsed):>9}" if elapsed is not None else f"{'':>9}", state_word(record)]
+    fraction = record.progress.fraction
+    if fraction is not None:
+        parts.append(f"{fraction:4.0%}")
+    parts += progress_parts(record)
+    parts += [text for text in (record.waiting, record.stalled) if text]
+    remaining = remaining_s(record, now)
+    if remaining is not None:
+        parts.append(f"ETA {duration(remaining)}")
+    return printable("  ".join(parts))
+
+
+def say_end(record: RunRecord) -> None:
+    """How a run ended; after a failure also why, what to do, and its last words."""
+    elapsed = elapsed_s(record)
+    parts = [f"after {duration(elapsed)}"] if elapsed is not None else []
+    parts += progress_parts(record)
+    if record.stop_reason:
+        parts.append(f"stopped by {record.stop_reason}")
+    word = paint(state_word(record), state_colour(record))
+    say(f"{word}: {printable(record.run_name)}  {', '.join(parts)}")
+    if record.outcome is Outcome.FAILED:
+        say_failure(record)
+
+
+def say_failure(record: RunRecord) -> None:
+    failure = record.failure
+    if failure is not None:
+        say(f"  {paint(failure.label, 'red')}: {printable(failure.message)}")
+        if failure.hint:
+            say(f"  {paint('hint:', 'yellow')} {printable(failure.hint)}")
+    if record.stderr_tail:
+        say(f"  last lines of standard error (`mosaic logs --stderr {record.run_id}` has all):")
+        for line in record.stderr_tail:
+            say(f"  | {printable(line)}")
+
+
+def say_run(record: RunRecord) -> None:
+    """The sections of `mosaic show`."""
+    say(paint(printable(record.run_name), "bold"))
+    attempt = f" (attempt {record.attempt})" if record.attempt > 1 else ""
+    say_fields(
+        [
+            ("id", record.run_id),
+            ("worker", record.worker),
+            ("environment", record.env_id),
+            ("state", f"{record.state}, {state_word(record)}{attempt}"),
+            ("waiting", record.waiting),
+            ("stalled", record.stalled),
+            ("stopped by", record.stop_reason),
+            ("submitted", f"{moment(record.created_at)} ({age(record.created_at)})"),
+            ("started", _known(moment, record.started_at)),
+            ("finished", _known(moment, record.finished_at)),
+            ("took" if record.is_over else "running for", _known(duration, elapsed_s(record))),
+            ("last heartbeat", "" if record.is_over else _known(age, record.last_heartbeat_at)),
+        ]
+    )
+    _say_section("Progress", progress_fields(record))
+    gpus = ", ".join(map(str, record.gpu_slots))
+    resources = [
+        ("cpus", str(record.cpus)),
+        ("memory", f"{count(record.memory_mb)} MB"),
+        ("gpus", gpus),
+        ("priority", str(record.priority) if record.priority else ""),
+    ]
+    _say_section("Resources", resources)
+    if record.outcome is Outcome.FAILED or record.failure is not None:
+        say(f"\n{paint('Failure', 'bold')}")
+        say_failure(record)
+    _say_section("Files", sorted(record.paths.items()))
+    if record.transitions:
+        say(f"\n{paint('History', 'bold')}")
+        for change in record.transitions:
+            say(f"  {moment(change.at)}  {change.state:<5}  {printable(change.reason)}")
+
+
+def progress_fields(record: RunRecord) -> list[tuple[str, str]]:
+    progress = record.progress
+    speed = progress.steps_per_second
+    lost = record.quarantined_lines
+    return [
+        ("done", "" if progress.fraction is None else f"{progress.fraction:.1%}"),
+        ("steps", steps_text(record).removesuffix(" steps") if progress.steps else ""),
+        ("episodes", count(progress.episodes) if progress.episodes else ""),
+        ("speed", f"{decimal(speed)} steps/s" if speed else ""),
+        ("last return", _known(decimal, progress.last_return)),
+        ("mean return", _known(decimal, progress.mean_return)),
+        ("time left", _known(duration, remaining_s(record))),
+        ("checkpoint", record.checkpoint_uri),
+        ("bad event lines", count(lost) if lost else ""),
+    ]
+
+
+def _known(show: Callable[[float], str], value: float | None) -> str:
+    return "" if value is None else show(value)
+
+
+def _say_section(title: str, fields: list[tuple[str, str]]) -> None:
+    if any(value for _, value in fields):
+        say(f"\n{paint(title, 'bold')}")
+        say_fields(fields)

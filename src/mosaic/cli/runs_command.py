@@ -1,0 +1,122 @@
+"""`mosaic runs` and `mosaic show`: what runs there are, and all about one of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from mosaic.cli.human import age, count, decimal, duration
+from mosaic.cli.run_reference import HELP, resolve_run
+from mosaic.cli.session import open_client
+from mosaic.cli.terminal import is_terminal, paint, say, say_json, say_table
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import Outcome, RunState
+
+DEFAULT_LIMIT = 20
+SHORT_ID = 8
+
+
+def add(commands: Any) -> None:
+    runs = commands.add_parser("runs", help="list runs, newest first")
+    runs.add_argument(
+        "--state",
+        action="append",
+        type=str.upper,
+        choices=[state.value for state in RunState],
+        default=[],
+        help="only runs in this state (repeatable)",
+    )
+    runs.add_argument(
+        "--outcome",
+        action="append",
+        choices=[outcome.value for outcome in Outcome],
+        default=[],
+        help="only runs that ended so (repeatable)",
+    )
+    runs.add_argument("--contains", default="", metavar="TEXT", help="in name, worker or env")
+    amount = runs.add_mutually_exclusive_group()
+    amount.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="how many (default 20)")
+    amount.add_argument("--all", action="store_true", help="no limit")
+    runs.add_argument("--json", action="store_true", help="machine-readable output")
+    runs.set_defaults(handler=list_runs)
+
+    show = commands.add_parser("show", help="everything about a run")
+    show.add_argument("run", metavar="RUN", help=HELP)
+    show.add_argument("--json", action="store_true", help="machine-readable output")
+    show.set_defaults(handler=show_run)
+
+
+def list_runs(arguments: argparse.Namespace) -> int:
+    limit = 0 if arguments.all else max(1, arguments.limit)
+    with open_client(arguments) as client:
+        # One more than shown tells whether there are more.
+        found = client.list_runs(
+            arguments.state, arguments.outcome, arguments.contains, limit + 1 if limit else 0
+        )
+    records = found[:limit] if limit else found
+    if arguments.json:
+        say_json([record.to_dict() for record in records])
+        return 0
+    if not records:
+        say("no runs")
+        return 0
+    say_runs(records)
+    if len(found) > len(records):
+        say(paint(f"the newest {limit}; --all lists every run", "dim"))
+    return 0
+
+
+def say_runs(records: list[RunRecord]) -> None:
+    from mosaic.cli.run_view import state_colour, state_word
+
+    is_short = is_terminal(sys.stdout)
+    rows = [
+        (
+            record.run_id[-SHORT_ID:] if is_short else record.run_id,
+            record.run_name,
+            record.worker,
+            state_word(record) + _reason(record),
+            _progress(record),
+            _mean_return(record),
+            _took(record),
+            age(record.created_at),
+        )
+        for record in records
+    ]
+    header = ("RUN", "NAME", "WORKER", "STATE", "STEPS", "RETURN", "TIME", "SUBMITTED")
+    say_table(header, rows, [state_colour(record) for record in records], flexible=1)
+
+
+def _reason(record: RunRecord) -> str:
+    return f" ({record.failure_reason})" if record.outcome is Outcome.FAILED else ""
+
+
+def _progress(record: RunRecord) -> str:
+    fraction = record.progress.fraction
+    share = f" {fraction:.0%}" if fraction is not None and not record.is_over else ""
+    return count(record.progress.steps) + share if record.progress.steps else "-"
+
+
+def _mean_return(record: RunRecord) -> str:
+    mean = record.progress.mean_return
+    return "-" if mean is None else decimal(mean)
+
+
+def _took(record: RunRecord) -> str:
+    from mosaic.cli.run_view import elapsed_s
+
+    elapsed = elapsed_s(record)
+    return "-" if elapsed is None else duration(elapsed)
+
+
+def show_run(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.run_view import say_run
+
+    with open_client(arguments) as client:
+        record = client.get_run(resolve_run(client, arguments.run))
+    if arguments.json:
+        say_json(record.to_dict())
+    else:
+        say_run(record)
+    return 0

@@ -1,0 +1,91 @@
+"""What `submit` and `run` share: environment variables, dry runs, and what follows a submission."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mosaic.cli.follow import follow_to_the_end
+from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json
+from mosaic.errors import ConfigError, PreflightError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mosaic.client import TrainerClient
+    from mosaic.wire.answers import CheckResult, Submission
+
+
+def add_environment_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="KEY[=VALUE]",
+        help="environment variable for the worker; KEY alone passes on your own (repeatable)",
+    )
+
+
+def parse_environment(pairs: Iterable[str]) -> dict[str, str]:
+    variables = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            found = os.environ.get(name)
+            if found is None:
+                raise ConfigError(
+                    f"The environment variable {name} is not set here",
+                    hint=f"write --env {name}=VALUE, or export it first",
+                    field=f"environment.{name}",
+                )
+            value = found
+        variables[name] = value
+    return variables
+
+
+def submit_and_report(
+    client: TrainerClient,
+    config: dict[str, Any],
+    *,
+    dry_run: bool,
+    follow: bool,
+    as_json: bool,
+) -> int:
+    if dry_run:
+        return say_dry_run(client.submit(config, dry_run=True), as_json)
+    submission = client.submit(config)
+    if not follow:
+        if as_json:
+            say_json(submission.to_dict())
+        else:
+            say(submission.run_id)
+        return 0
+    if not as_json:
+        colour = "dim" if is_terminal(sys.stdout) else ""
+        say(paint(f"run {submission.run_id}", colour))
+    return follow_to_the_end(client, submission.run_id, as_json)
+
+
+def say_dry_run(submission: Submission, as_json: bool) -> int:
+    """What would be run, and what stands in its way."""
+    is_ready = all(result.ok or not result.required for result in submission.preflight)
+    if as_json:
+        say_json({**submission.to_dict(), "ready": is_ready})
+    else:
+        say(printable(shlex.join(submission.command)))
+        say_checks(submission.preflight)
+    return 0 if is_ready else PreflightError.exit_status
+
+
+def say_checks(results: Iterable[CheckResult]) -> None:
+    for result in results:
+        if result.ok:
+            mark = paint("ok  ", "green")
+        else:
+            mark = paint("FAIL", "red") if result.required else paint("warn", "yellow")
+        say(f"  {mark}  {printable(result.check)}: {printable(result.message)}")
+        if not result.ok and result.fix:
+            say(f"        fix: {printable(result.fix)}")

@@ -1,0 +1,220 @@
+"""Disks that are full or forbid to grow, leaked shared memory, rivals and damage (5, 6, 13, 15)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mosaic.errors import DiskSpaceError, MosaicError
+from mosaic.paths import Home
+from tests.chaos.announced_workers import announce_workers, emitting, printing
+from tests.chaos.chaos_daemon import SLEEPER, ChaosDaemon, chaos_daemon, no_process_left, python_run
+from tests.chaos.figures import record
+from tests.chaos.small_disk import fill, mounted_tmpfs
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.chaos
+
+ENDS_WHEN_TOLD = (
+    "import os, sys, time\n"
+    "while not os.path.exists(sys.argv[1]): time.sleep(0.02)\n"
+    "sys.exit(int(sys.argv[2]))"
+)
+LEAKS = (
+    "import os, time\n"
+    "run = os.environ['MOSAIC_RUN_ID']\n"
+    "for name in (f'mosaic.{run}.ring', f'mosaic.fastlane.{run}'):\n"
+    "    with open('/dev/shm/' + name, 'wb') as file: file.write(bytes(65536))\n"
+    "print('leaked', flush=True)\n"
+    "time.sleep(600)"
+)
+
+
+@contextlib.contextmanager
+def daemon_on_small_disk(disk: Path, **environment: str) -> Iterator[ChaosDaemon]:
+    with no_process_left():
+        daemon = ChaosDaemon(disk / "home", **environment)
+        try:
+            daemon.start()
+            yield daemon
+        finally:
+            daemon.close()
+        daemon.assert_nothing_left()
+        assert not daemon.files_containing(daemon.canary.encode())
+
+
+def test_full_disk_stops_launching_only_and_heals_by_itself(tmp_path: Path) -> None:
+    with (
+        mounted_tmpfs("size=24m") as disk,
+        daemon_on_small_disk(disk, MOSAIC_CPUS="4") as daemon,
+    ):
+        announce_workers(daemon.home)
+        client = daemon.client
+        go, end = tmp_path / "go", tmp_path / "end"
+        emits = daemon.submit(**emitting(steps=8000, per_second=500, go_file=str(go)))
+        prints = daemon.submit(**printing("stdout_events", "800", "0.01"))
+        exits = daemon.submit(**python_run(ENDS_WHEN_TOLD, str(end), "7"))
+        dies = daemon.submit(**python_run(SLEEPER))
+        waits = daemon.submit(**python_run("pass"))
+        for run_id in (emits, prints, exits, dies):
+            daemon.wait_for(run_id, "RDY", "EXEC")
+        victim = daemon.live(dies).worker.pid
+        assert client.get_run(waits).state == "INIT"
+        go.touch()
+        wait_until(lambda: client.get_run(emits).progress.steps > 100, 10, "first steps")
+
+        filler = fill(disk)
+        began = time.monotonic()
+        wait_until(lambda: client.health().alarms, 5, "an alarm about the full disk")
+        alarm_s = time.monotonic() - began
+
+        # Two runs end while nobody can write their exit status down.
+        end.touch()
+        os.kill(victim, signal.SIGKILL)
+        with pytest.raises(DiskSpaceError):
+            client.start_run({**json.loads(_document(python_run("pass")))})
+        hold_until = time.monotonic() + 4
+        while time.monotonic() < hold_until:
+            assert_reads_live_on(daemon, emits)
+            fill(disk)  # whatever was freed by a rotated log or a checkpointed store
+        record_waiting = client.get_run(waits)
+        assert record_waiting.state == "INIT"
+        assert "free" in record_waiting.waiting, record_waiting.waiting
+        for run_id in (emits, prints):
+            assert client.get_run(run_id).state == "EXEC"
+        assert {client.get_run(run_id).state for run_id in (exits, dies)} == {"RDY"}
+
+        filler.unlink()
+        began = time.monotonic()
+        wait_until(lambda: not client.health().alarms, 10, "the alarms to end")
+        for run_id in (exits, dies, waits):
+            daemon.wait_over(run_id, timeout_s=10 - (time.monotonic() - began))
+        heal_s = time.monotonic() - began
+        assert client.get_run(exits).exit_code == 7
+        assert client.get_run(dies).signal == signal.SIGKILL
+        assert client.get_run(waits).outcome == "succeeded"
+        for run_id, steps in ((emits, 8000), (prints, 800)):
+            assert daemon.wait_over(run_id, timeout_s=30).outcome == "succeeded"
+            assert_journal_and_store_agree(daemon.home, run_id, steps)
+        record(
+            "5",
+            f"full disk: alarm after {alarm_s:.1f} s, all well {heal_s:.1f} s after there was "
+            "room; 2/2 exit statuses kept, 8800/8800 steps stored",
+        )
+
+
+def _document(changes: dict[str, object]) -> str:
+    from tests.daemon_harness import run_document
+
+    return json.dumps(run_document(**changes))
+
+
+def assert_reads_live_on(daemon: ChaosDaemon, run_id: str) -> None:
+    client = daemon.client
+    assert client.get_run(run_id).run_id == run_id
+    assert len(client.list_runs()) == 5
+    client.recent_metrics(run_id)
+    assert sum(len(batch.lines) for batch in client.stream_events(run_id)) > 0
+    assert list(client.stream_log(run_id)) is not None
+
+
+def assert_journal_and_store_agree(home: Home, run_id: str, steps: int) -> None:
+    """Every step once, in both; no line torn, none quarantined, no sequence number missing."""
+    files = home.run(run_id)
+    events = [json.loads(line) for line in files.journal.read_bytes().splitlines()]
+    assert [event["seq"] for event in events] == list(range(len(events)))
+    assert sum(event["type"] == "step" for event in events) == steps
+    with contextlib.closing(sqlite3.connect(files.telemetry)) as store:
+        assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        row = store.execute("SELECT steps, missing, repeated, quarantined FROM ingest_state")
+        assert row.fetchone() == (steps, 0, 0, 0)
+        (stored,) = store.execute("SELECT count(DISTINCT seq) FROM steps").fetchone()
+        assert stored == steps
+
+
+def test_file_size_limit_of_the_daemon_is_an_alarm_that_ends_with_it(tmp_path: Path) -> None:
+    """RLIMIT_FSIZE makes SQLite fail with SQLITE_IOERR_WRITE instead of SQLITE_FULL."""
+    with chaos_daemon() as daemon:
+        announce_workers(daemon.home)
+        client = daemon.client
+        go, end = tmp_path / "go", tmp_path / "end"
+        emits = daemon.submit(**emitting(steps=20_000, per_second=5000, go_file=str(go)))
+        exits = daemon.submit(**python_run(ENDS_WHEN_TOLD, str(end), "7"))
+        for run_id in (emits, exits):
+            daemon.wait_for(run_id, "RDY", "EXEC")
+        assert daemon.process is not None
+        pid = daemon.process.pid
+        _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (40_000, hard))
+        began = time.monotonic()
+        go.touch()
+        end.touch()
+        wait_until(lambda: client.health().alarms, 10, "an alarm")
+        alarm_s = time.monotonic() - began
+        wait_until(lambda: not is_alive(daemon.live(exits).host.pid), 10, "the run host to end")
+        assert client.get_run(emits).run_id == emits
+        assert len(client.list_runs()) == 2
+        with contextlib.suppress(MosaicError):
+            client.start_run(json.loads(_document(python_run("pass"))))
+
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+        began = time.monotonic()
+        wait_until(lambda: not client.health().alarms, 10, "the alarms to end")
+        assert daemon.wait_over(exits, timeout_s=10).exit_code == 7
+        heal_s = time.monotonic() - began
+        assert daemon.wait_over(emits).outcome == "succeeded"
+        assert_journal_and_store_agree(daemon.home, emits, 20_000)
+        record(
+            "5",
+            f"file size limit (EFBIG): alarm after {alarm_s:.1f} s, all well {heal_s:.1f} s after "
+            "it was lifted; exit status kept, 20000/20000 steps stored",
+        )
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def segments() -> list[Path]:
+    return [*Path("/dev/shm").glob("mosaic.*")]
+
+
+@pytest.mark.parametrize(("count", "is_daemon_up"), [(50, True), (10, False)])
+def test_shared_memory_of_killed_runs_is_unlinked(count: int, is_daemon_up: bool) -> None:
+    baseline = set(segments())
+    with chaos_daemon(MOSAIC_CPUS=str(count)) as daemon:
+        run_ids = [daemon.submit(**python_run(LEAKS)) for _ in range(count)]
+        for run_id in run_ids:
+            daemon.wait_for_output(run_id, "leaked")
+        assert len(set(segments()) - baseline) == 2 * count
+        lives = [daemon.live(run_id) for run_id in run_ids]
+        if not is_daemon_up:
+            daemon.kill()
+        for live in lives:
+            for process in (live.host, live.worker):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        began = time.monotonic()
+        if not is_daemon_up:
+            assert len(set(segments()) - baseline) == 2 * count
+            daemon.start()
+        wait_until(lambda: set(segments()) <= baseline, 5, "shared memory at its baseline")
+        took_s = time.monotonic() - began
+        for run_id in run_ids:
+            failure = daemon.wait_over(run_id).failure
+            assert failure is not None
+            assert failure.kind == "lost"
+        how = "while the daemon ran" if is_daemon_up else "while the daemon was dead too"
+        record("6", f"killpg -9 of {count} runs {how}: /dev/shm at baseline after {took_s:.1f} s")
