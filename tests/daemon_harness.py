@@ -41,15 +41,19 @@ class DaemonHarness:
         self._client: TrainerClient | None = None
 
     def start(self, *arguments: str) -> None:
+        self.launch(*arguments)
+        wait_until(self.is_announced, 15, "the daemon to announce itself")
+
+    def launch(self, *arguments: str) -> None:
+        """Start the daemon without waiting for it."""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "mosaic.daemon", "--home", str(self.home.root), *arguments],
             env=self.environment,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-        wait_until(self._is_announced, 15, "the daemon to announce itself")
 
-    def _is_announced(self) -> bool:
+    def is_announced(self) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, f"the daemon ended with {self.process.returncode}"
         return (read_json(self.home.daemon_info) or {}).get("pid") == self.process.pid

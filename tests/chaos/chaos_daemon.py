@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 import sys
 import tempfile
@@ -17,15 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from mosaic.contracts.run_files import AttemptFiles, LiveRecord
-from mosaic.errors import MosaicError
+from mosaic.errors import RunStateError
 from mosaic.files import read_json
-from mosaic.processes import stat_fields
-from mosaic.runhost.linux import become_subreaper
+from tests.chaos.descendants import no_process_left
 from tests.daemon_harness import DaemonHarness
 from tests.waiting import wait_until
+
+SLEEPER = "import time; time.sleep(600)"
 
 
 class ChaosDaemon(DaemonHarness):
@@ -34,15 +32,14 @@ class ChaosDaemon(DaemonHarness):
         self.canary = f"canary-{secrets.token_hex(12)}"
 
     def submit(self, **changes: Any) -> str:
-        return super().submit(**self.carrying_canary(changes))
+        return super().submit(**self.with_canary(changes))
 
-    def carrying_canary(self, changes: dict[str, Any]) -> dict[str, Any]:
+    def with_canary(self, changes: dict[str, Any]) -> dict[str, Any]:
         environment = {"WANDB_API_KEY": self.canary, **changes.get("environment", {})}
         return {**changes, "environment": environment}
 
     def submit_python(self, program: str, *arguments: str, **changes: Any) -> str:
-        """The cheapest worker there is: a line of Python without `site`."""
-        return self.submit(**python_run(program, *arguments), **changes)
+        return self.submit(**{**python_run(program, *arguments), **changes})
 
     def attempt(self, run_id: str, number: int = 1) -> AttemptFiles:
         return self.home.run(run_id).attempt(number)
@@ -50,39 +47,48 @@ class ChaosDaemon(DaemonHarness):
     def live(self, run_id: str, number: int = 1) -> LiveRecord:
         """Who hosts and who executes an attempt, as soon as its run host has said so."""
         path = self.attempt(run_id, number).live
-        return LiveRecord.from_dict(wait_until(lambda: read_json(path), 20, f"{path}"))
+        return LiveRecord.from_dict(wait_until(lambda: read_json(path), 30, str(path)))
 
     def output(self, run_id: str) -> str:
-        text = ""
-        for path in self.home.run(run_id).logs.glob("*.stdout.log"):
-            text += path.read_text(errors="replace")
-        return text
+        logs = self.home.run(run_id).logs.glob("*.stdout.log")
+        return "".join(path.read_text(errors="replace") for path in logs)
 
     def wait_for_output(self, run_id: str, text: str) -> str:
-        wait_until(lambda: text in self.output(run_id), 20, f"{text!r} on stdout of {run_id}")
+        wait_until(lambda: text in self.output(run_id), 30, f"{text!r} from {run_id}")
         return self.output(run_id)
 
     def logged(self, event: str) -> list[dict[str, Any]]:
         """Every record of this event in the daemon's log."""
-        with contextlib.suppress(FileNotFoundError):
-            lines = self.home.daemon_log.read_text().splitlines()
-            entries = [json.loads(line) for line in lines if line.startswith("{")]
-            return [entry for entry in entries if entry["event"] == event]
-        return []
+        lines = self.home.daemon_log.read_text().splitlines()
+        entries = [json.loads(line) for line in lines if line.startswith("{")]
+        return [entry for entry in entries if entry["event"] == event]
 
-    def close(self) -> None:
+    def end_all_runs(self) -> None:
         if self.process is None or self.process.poll() is not None:
-            self.start()  # somebody has to end the runs that a failed test left
-        try:
-            super().close()
-        finally:
-            self.process = None
+            self.start()
+        unfinished = [run.run_id for run in self.client.list_runs() if not run.is_over]
+        for run_id in unfinished:
+            with contextlib.suppress(RunStateError):  # it has just ended
+                self.client.stop_run(run_id, grace_s=0)
+        for run_id in unfinished:
+            self.wait_over(run_id)
 
     def assert_slots_free(self) -> None:
         health = self.client.health()
         assert (health.live_runs, health.queued_runs) == (0, 0)
         assert health.cpus_free == health.cpus_total
         assert health.memory_mb_free == health.memory_mb_total
+
+    def assert_nothing_left(self) -> None:
+        super().assert_nothing_left()
+        groups = [group for group in self.control_groups() if group.exists()]
+        assert not groups, f"control groups left behind: {groups}"
+        told = self.files_containing(self.canary.encode())
+        assert not told, f"the canary secret is in {told}"
+
+    def control_groups(self) -> list[Path]:
+        claims = (read_json(path) for path in self.home.runs.glob("*/attempts/*/claim"))
+        return [Path(group) for claim in claims for group in claim.get("groups", ())]
 
 
 @contextmanager
@@ -95,70 +101,19 @@ def chaos_daemon(**environment: str) -> Iterator[ChaosDaemon]:
         try:
             daemon.start()
             yield daemon
-            if daemon.process is None:
-                daemon.start()
-            for record in daemon.client.list_runs():
-                if not record.is_over:
-                    with contextlib.suppress(MosaicError):  # it may just have ended
-                        daemon.client.stop_run(record.run_id, grace_s=0)
-                daemon.wait_over(record.run_id)
+            daemon.end_all_runs()
             daemon.assert_slots_free()
         finally:
+            with contextlib.suppress(AssertionError):  # never instead of what failed before
+                daemon.end_all_runs()
             daemon.close()
         daemon.assert_nothing_left()
-        told = daemon.files_containing(daemon.canary.encode())
-        assert not told, f"the canary secret is in {told}"
-
-
-@contextmanager
-def no_process_left() -> Iterator[None]:
-    """Every process that is started meanwhile, by whomever, must be gone at the end.
-
-    As a subreaper we inherit all orphans, so nothing can hide by forking twice or by a session of
-    its own. We reap them only at the end: a dead run host stays a zombie, as in a container whose
-    first process reaps nobody.
-    """
-    become_subreaper()
-    before = {process.pid for process in psutil.Process().children(recursive=True)}
-    try:
-        yield
-        wait_until(
-            lambda: not living_children(before),
-            10,
-            f"no process left, but {living_children(before)}",
-        )
-    finally:
-        for process in psutil.Process().children(recursive=True):
-            if process.pid not in before:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
-        for process in psutil.Process().children():
-            if process.pid not in before:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(process.pid, 0)
-
-
-def living_children(known: set[int]) -> list[str]:
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if process.pid not in known and is_running(process.pid):
-                found.append(f"{process.pid} {process.cmdline()}")
-    return found
-
-
-def is_running(pid: int) -> bool:
-    """False for a zombie: it is dead, and only waits to be counted."""
-    fields = stat_fields(pid)
-    return fields is not None and fields[0] not in "ZX"
 
 
 def python_run(program: str, *arguments: str) -> dict[str, Any]:
+    """The cheapest worker there is: a line of Python, without `site`."""
     return {
         "entry_point": sys.executable,
         "arguments": ["-I", "-S", "-c", program, *arguments],
         "resources": {"cpus": 1, "memory_mb": 256},
     }
-
-
-SLEEPER = "import time; time.sleep(600)"

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mosaic.cli.failures import INTERRUPTED, outcome_status
 from mosaic.cli.human import duration
 from mosaic.cli.run_view import progress_line, progress_parts, remaining_s, say_end, state_word
-from mosaic.cli.terminal import is_terminal, printable, say, say_json
+from mosaic.cli.terminal import cut, is_terminal, printable, say, say_json
 from mosaic.contracts.run_record import RunRecord
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
 
 PLAIN_INTERVAL_S = 2.0
+CLOCK_WIDTH = len("0:00:00")
+GAPS = 6  # between six columns, and one to spare
 
 
 class View(Protocol):
@@ -69,14 +71,17 @@ class LiveView:
         def text(field: str) -> Any:
             return TextColumn(f"{{task.fields[{field}]}}", markup=False)
 
+        console = Console(file=sys.stdout)
+        self._width = console.width
+        self._bar_width = 24 if console.width >= 120 else 8
         self._progress = Progress(
             text("word"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=self._bar_width),
             text("share"),
             text("detail"),
             TimeElapsedColumn(),
             text("eta"),
-            console=Console(file=sys.stdout),
+            console=console,
             transient=True,
             refresh_per_second=8,
         )
@@ -94,15 +99,21 @@ class LiveView:
     def show(self, record: RunRecord) -> None:
         fraction = record.progress.fraction
         remaining = remaining_s(record)
+        word = state_word(record)
+        share = "" if fraction is None else f"{fraction:4.0%}"
+        eta = "" if remaining is None else f"ETA {duration(remaining)}"
         notes = [text for text in (record.waiting, record.stalled) if text]
+        # Cut here: rich would shorten every column alike, the important ones too.
+        taken = len(word) + self._bar_width + len(share) + CLOCK_WIDTH + len(eta) + GAPS
+        detail = printable("  ".join(notes + progress_parts(record)))
         self._progress.update(
             self._task,
             total=None if fraction is None else 1.0,
             completed=fraction or 0.0,
-            word=state_word(record),
-            share="" if fraction is None else f"{fraction:4.0%}",
-            detail=printable("  ".join(progress_parts(record) + notes)),
-            eta="" if remaining is None else f"ETA {duration(remaining)}",
+            word=word,
+            share=share,
+            detail=cut(detail, max(1, self._width - taken)),
+            eta=eta,
         )
 
 

@@ -43,6 +43,18 @@ _ENDED_BY_HOST = {
 # Limits of the schedule: a worker that stops there by itself has done what was asked.
 _PLANNED_ENDS = {"time_limit": "max_duration", "max_steps": "max_steps"}
 
+# There is no exit record at all.
+LOST = FailureReason(
+    FailureKind.LOST,
+    "The run host was killed, so the exit status is unknown.",
+    "something killed it with SIGKILL; the system may be short of memory",
+)
+INTERRUPTED = FailureReason(
+    FailureKind.INTERRUPTED,
+    "The machine was restarted while the run was going on.",
+    "submit it again, or give it retries",
+)
+
 
 def failure_of(
     record: ExitRecord, worker_failure: dict[str, Any] | None = None

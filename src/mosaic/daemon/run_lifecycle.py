@@ -184,6 +184,8 @@ def _decide(run: RunStatus, event: Event) -> Decision:
                 {"attempt": attempt},
                 (Launch(attempt),),
             )
+        case NeverStarted() if run.state is RunState.HSHK and run.stop_requested:
+            return _canceled("stopped before it started")
         case NeverStarted() if run.state is RunState.HSHK:
             return Decision(
                 RunState.INIT,
@@ -210,16 +212,20 @@ def _decide(run: RunStatus, event: Event) -> Decision:
 
 def _stop(run: RunStatus, event: StopRequested) -> Decision:
     if run.state in (RunState.INIT, RunState.FAULT):
-        failure = FailureReason(FailureKind.USER_CANCEL, event.reason)
-        return Decision(
-            RunState.TERM,
-            event.reason,
-            {"outcome": Outcome.CANCELED, "failure": failure, "stop_requested": True},
-            (Release(), Finish()),
-        )
+        return _canceled(event.reason, {"stop_requested": True})
     if run.state in LIVE_STATES:
         return Decision(None, event.reason, {"stop_requested": True}, (StopHost("user_cancel"),))
     return NOTHING
+
+
+def _canceled(reason: str, changes: dict[str, Any] | None = None) -> Decision:
+    failure = FailureReason(FailureKind.USER_CANCEL, reason)
+    return Decision(
+        RunState.TERM,
+        reason,
+        {**(changes or {}), "outcome": Outcome.CANCELED, "failure": failure},
+        (Release(), Finish()),
+    )
 
 
 def _exit(run: RunStatus, event: Exited) -> Decision:
@@ -245,13 +251,7 @@ def _fault(
 ) -> Decision:
     if run.stop_requested and failure.kind in (FailureKind.LOST, FailureKind.INTERRUPTED):
         # The user wanted it gone, and gone it is.
-        canceled = FailureReason(FailureKind.USER_CANCEL, f"stopped on request ({failure.kind})")
-        return Decision(
-            RunState.TERM,
-            canceled.message,
-            {**(changes or {}), "outcome": Outcome.CANCELED, "failure": canceled},
-            (Release(), Finish()),
-        )
+        return _canceled(f"stopped on request ({failure.kind})", changes)
     return Decision(
         RunState.FAULT,
         failure.message or failure.label,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
+import json
 import os
 import secrets
 import signal
@@ -17,10 +19,10 @@ from mosaic.daemon.registry import Registry
 from mosaic.daemon.service import TrainerService
 from mosaic.daemon.trainer import Trainer
 from mosaic.errors import DaemonConflictError, HomeError
-from mosaic.files import atomic_write, atomic_write_json, read_json
+from mosaic.files import atomic_write, atomic_write_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home
-from mosaic.processes import identity_of
+from mosaic.processes import ProcessIdentity, identity_of, is_alive
 from mosaic.wire.auth import TokenInterceptor
 from mosaic.wire.errors import ErrorInterceptor
 from mosaic.wire.generated.trainer_pb2_grpc import add_TrainerServicer_to_server
@@ -29,6 +31,8 @@ from mosaic.wire.server_address import CHANNEL_OPTIONS, TcpAddress, listen_on_tc
 log = get_logger(__name__)
 
 GOODBYE_S = 2.0
+# How long the holder of the lock may take to sign it.
+SIGNATURE_PATIENCE_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,14 +70,35 @@ def take_lock(home: Home) -> int:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        holder = _holder_of(fd)
         os.close(fd)
-        holder = (read_json(home.daemon_info) or {}).get("pid", "unknown")
         raise DaemonConflictError(
             f"Another daemon (pid {holder}) already serves {home.root}",
             hint="use it, or stop it with `mosaic daemon stop`",
             pid=holder,
         ) from None
+    _sign(fd)
     return fd
+
+
+def _sign(fd: int) -> None:
+    """Say in the lock itself who has it; the announcement comes only once we listen."""
+    identity = identity_of(os.getpid())
+    with contextlib.suppress(OSError):  # no room on the disk: the lock holds all the same
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps(identity.to_dict() if identity else {}).encode(), 0)
+
+
+def _holder_of(fd: int) -> int | str:
+    """The living process that signed the lock; the name of a dead one is about to be replaced."""
+    deadline = time.monotonic() + SIGNATURE_PATIENCE_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            holder = ProcessIdentity.from_dict(json.loads(os.pread(fd, 4096, 0)))
+            if is_alive(holder):
+                return holder.pid
+        time.sleep(0.01)
+    return "unknown"
 
 
 async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
-from mosaic.contracts.run_state import FailureKind, FailureReason
+from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.attempt_spec import SpecBuilder
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
+from mosaic.daemon.exit_failure import INTERRUPTED, LOST
 from mosaic.daemon.ingest_loop import IngestLoop
 from mosaic.daemon.registry import Registry
 from mosaic.daemon.run_end import apply_keep_rules
@@ -60,6 +61,7 @@ DEFAULT_GRACE_S = 10.0
 # What a run host may take beyond the grace period before it is killed itself.
 HOST_PATIENCE_S = 10.0
 STORE_RETRY_S = 1.0
+SCRIPT_POLL_S = 0.02
 MAX_VAIN_LAUNCHES = 3
 
 
@@ -103,11 +105,13 @@ class Supervisor:
         self._on_report(run.run_id, await self._ingest.recall(run.run_id, run.record.attempt))
         verdict = await self.executor.adopt(run.key, self._on_gone)
         log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
-        if verdict.fate is AttemptFate.ALIVE:
-            if run.record.stop_requested:
-                self._start_stopping(run, "user_cancel", DEFAULT_GRACE_S)
-        else:
+        if verdict.fate is not AttemptFate.ALIVE:
             self._spawn(self._settle(run.key, verdict))
+            return
+        if run.control == "signals":
+            self._spawn(self._await_script(run))
+        if run.record.stop_requested:
+            self._start_stopping(run, "user_cancel", DEFAULT_GRACE_S)
 
     async def settle_fault(self, run: ActiveRun) -> None:
         """A run found in FAULT: an earlier daemon died before it could decide what follows."""
@@ -213,8 +217,17 @@ class Supervisor:
             await self._retrying(run, Failed(failure))
             return
         log.info("run.launched", run_id=key.run_id, attempt=key.attempt)
-        if run.control == "signals" and not spec.stdout_events:
-            await self._retrying(run, Registered("a script; it does not register"))
+        if run.control == "signals":
+            await self._await_script(run)
+
+    async def _await_script(self, run: ActiveRun) -> None:
+        """Scripts do not register; what counts is that their process exists."""
+        key = run.key
+        while run.key == key and run.record.state is RunState.HSHK:
+            if await self.executor.poll(key) is not None:
+                await self._retrying(run, Registered("a script; it does not register"))
+                return
+            await asyncio.sleep(SCRIPT_POLL_S)
 
     # How attempts end
 
@@ -228,7 +241,8 @@ class Supervisor:
         if run is None or run.key != key or not run.is_live:
             return
         if verdict is None:
-            verdict = await self.executor.examine(key)
+            # Killed while it forks, a host leaves its lock to the child for another moment.
+            verdict = await self.executor.adopt(key, self._on_gone)
         if verdict.fate is AttemptFate.ALIVE:
             return
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
@@ -255,29 +269,13 @@ class Supervisor:
                     "run `mosaic doctor`",
                 )
             )
-        if verdict.fate is AttemptFate.INTERRUPTED:
-            return Failed(
-                FailureReason(
-                    FailureKind.INTERRUPTED,
-                    "The machine was restarted while the run was going on.",
-                    "submit it again, or give it retries",
-                )
-            )
-        return Failed(
-            FailureReason(
-                FailureKind.LOST,
-                "The run host was killed, so the exit status is unknown.",
-                "something killed it with SIGKILL; the system may be short of memory",
-            )
-        )
+        return Failed(INTERRUPTED if verdict.fate is AttemptFate.INTERRUPTED else LOST)
 
     async def _drain(self, run: ActiveRun) -> None:
         while not self._is_closing:
             try:
                 self._on_report(run.run_id, await self._ingest.drain(run.run_id))
                 return
-            except asyncio.CancelledError:
-                raise
             except StoreError as error:
                 self._on_ingest_trouble(run.run_id, str(error))
                 await asyncio.sleep(STORE_RETRY_S)

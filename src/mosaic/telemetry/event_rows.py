@@ -190,13 +190,12 @@ class Batch:
             *(cursor, event.seq, event.timestamp, kind.value),
             msgspec.json.encode(payload).decode(),
         )
+        state.take_payload(payload)
         notice = RunLifecycleEvent(state.run_id, event.seq, event.timestamp, kind, payload)
         if kind is EventType.HEARTBEAT:
-            state.take_heartbeat(payload)
             self._heartbeat = notice  # only the last one counts, however many a worker sends
             return
         if kind is EventType.RUN_STARTED:
-            state.take_started(payload)
             state.measure_rate(event.timestamp)
         self.notices.append(notice)
 

@@ -91,7 +91,8 @@ class JournalIngest:
         )
 
     def _recall(self, store: TelemetryStore, attempt: int) -> IngestReport:
-        if store.state.attempt != attempt:
+        # A worker that never registers counts as the first attempt.
+        if max(1, store.state.attempt) != attempt:
             return _report(store)
         notices = tuple(
             RunLifecycleEvent(

@@ -42,7 +42,7 @@ class IngestState:
     has_samples: bool = False
     attempt_steps: int = 0
     attempt_episodes: int = 0
-    # What the worker itself said, in heartbeats and by the steps of its metrics.
+    # What the worker itself said, in its lifecycle events and by the steps of its metrics.
     reported_steps: int = 0
     reported_episodes: int = 0
     total_steps: int | None = None
@@ -77,16 +77,15 @@ class IngestState:
             self.missing = min(self.missing + seq - self.last_seq - 1, MAX_COUNT)
             self.last_seq = seq
 
-    def take_started(self, payload: Mapping[str, Any]) -> None:
+    def take_payload(self, payload: Mapping[str, Any]) -> None:
+        """What a lifecycle event says about progress. A worker may put anything there."""
+        self.reported_steps = max(self.reported_steps, _count(payload.get("steps")))
+        self.reported_episodes = max(self.reported_episodes, _count(payload.get("episodes")))
         self.total_steps = _count(payload.get("total_steps")) or self.total_steps
         self.total_episodes = _count(payload.get("total_episodes")) or self.total_episodes
         env_id = payload.get("env_id")
         if isinstance(env_id, str):
             self.env_id = env_id
-
-    def take_heartbeat(self, payload: Mapping[str, Any]) -> None:
-        self.reported_steps = max(self.reported_steps, _count(payload.get("steps")))
-        self.reported_episodes = max(self.reported_episodes, _count(payload.get("episodes")))
 
     def measure_rate(self, now: float) -> None:
         """Take a sample of the speed at the time of an event, where there was any progress."""

@@ -110,9 +110,10 @@ def _connect(path: Path) -> sqlite3.Connection | None:
         connection = _open(path, "mode=ro")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.OperationalError:
-        # A reader needs a few blocks for its -shm file too. Without room for them a store that
-        # nobody has open (it has no log then) can be read as the plain file it is.
-        if path.with_name(path.name + "-wal").exists():
+        # A reader needs a few blocks for its -shm file too. Without room for them a store whose
+        # log is empty (nobody has it open) can be read as the plain file it is.
+        log = path.with_name(path.name + "-wal")
+        if log.exists() and log.stat().st_size > 0:
             raise
         connection = _open(path, "immutable=1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()

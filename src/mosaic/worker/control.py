@@ -7,12 +7,13 @@ that the main thread could be holding: requests are plain assignments plus a `Si
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -59,7 +60,9 @@ class Control:
 
     def wait_while_paused(self) -> None:
         while self.is_paused and not self.stop_reason:
-            self._changed.get()
+            # A signal that lands in another thread does not wake this one; so look up at times.
+            with contextlib.suppress(Empty):
+                self._changed.get(timeout=0.5)
 
     def settle(self) -> bool:
         """Whether to stop. Lowers the flag before it looks, so no request falls in between."""
@@ -133,6 +136,25 @@ def listen_to_signals(control: Control) -> Callable[[], None]:
             if signal.getsignal(number) is on_signal:
                 signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
-    # A forked child that ignored SIGTERM could not be terminated by its parent.
-    os.register_at_fork(after_in_child=restore)
+    _restore_in_children(restore)
     return restore
+
+
+def _restore_in_children(restore: Callable[[], None]) -> None:
+    """A forked child that took SIGTERM for a request could not be terminated by its parent.
+
+    The signals wait until the child has its old handlers, so that none is lost in between.
+    """
+    mask = threading.local()
+
+    def block() -> None:
+        mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNAL_REASONS)
+
+    def unblock() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask.before)
+
+    def restore_and_unblock() -> None:
+        restore()
+        unblock()
+
+    os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=restore_and_unblock)

@@ -124,6 +124,12 @@ class _Launch(Generic[ConfigType]):
         control = Control()
         restore_signals = listen_to_signals(control)
         try:
+            return self._run(control)
+        finally:
+            restore_signals()
+
+    def _run(self, control: Control) -> int:
+        try:
             data, problem = self._read_config_or_problem()
             assignment = self._assign(data)
             journal = Journal(assignment.journal)
@@ -142,7 +148,6 @@ class _Launch(Generic[ConfigType]):
             run.finish(outcome.kind, outcome.payload)
             write_manifest(run, metadata={"status": _STATUS[outcome.kind], "steps": run.steps})
             journal.close()
-        restore_signals()
         if self.arguments.emit_summary:
             print_summary(self._summary(run, outcome), as_json=True)
         return outcome.exit_code

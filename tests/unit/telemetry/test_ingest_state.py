@@ -16,16 +16,16 @@ def state() -> IngestState:
 def test_progress_takes_the_largest_count_of_steps(state: IngestState) -> None:
     state.attempt_steps = 5
     assert state.progress([]).steps == 5
-    state.take_heartbeat({"steps": 40, "episodes": 3})
+    state.take_payload({"steps": 40, "episodes": 3})
     assert (state.progress([]).steps, state.progress([]).episodes) == (40, 3)
-    state.take_heartbeat({"steps": 30})
+    state.take_payload({"steps": 30})
     assert state.progress([]).steps == 40
 
 
 @pytest.mark.parametrize("nonsense", [None, "7", -1, 2.5, True, 2**70, [1]])
 def test_payloads_may_hold_anything(state: IngestState, nonsense: object) -> None:
-    state.take_heartbeat({"steps": nonsense, "episodes": nonsense})
-    state.take_started({"total_steps": nonsense, "env_id": 3})
+    state.take_payload({"steps": nonsense, "episodes": nonsense, "env_id": 3})
+    state.take_payload({"total_steps": nonsense, "total_episodes": nonsense})
     progress = state.progress([])
     assert (progress.steps, progress.episodes, progress.total_steps) == (0, 0, None)
     assert state.env_id == ""

@@ -147,6 +147,14 @@ def test_reports_tell_news_only_and_recall_tells_the_rest(run: Run) -> None:
     assert run.ingest.recall(2).notices == ()
 
 
+def test_samples_of_a_worker_that_never_registered_are_recalled(run: Run) -> None:
+    run.write(lines.step(0))
+    run.ingest.step()
+    run.restart()
+    assert run.ingest.recall(1).has_samples
+    assert not run.ingest.recall(2).has_samples
+
+
 def test_a_restart_restores_sums_without_counting_again(run: Run) -> None:
     run.write(
         lines.registered(0),

@@ -36,7 +36,7 @@ class SampleConfig:
     tags: list[str] = field(default_factory=list)
     window: tuple[int, int] = (640, 480)
     extras: Mapping[str, Any] = option(dict)
-    weights: dict[str, float] = option({"a": 1.0})
+    weights: dict[str, float] = option({"a": 1.0})  # noqa: RUF009 (option makes copies)
     network: Network = Network()
     teacher: Network | None = None
     schedule: Literal["constant", "linear"] | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ class Sample:
     lr: float = 0.1
     verbose: bool = False
     seed: int | None = None
-    inner: Inner = option(default=Inner(3))
-    extras: dict[str, Any] = option(dict)
+    inner: Inner = field(default_factory=Inner)
+    extras: Mapping[str, Any] = option(dict)
 
 
 SCHEMA = config_schema(Sample)

@@ -1,0 +1,96 @@
+"""Which run is meant by what a person types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from mosaic.cli.run_reference import resolve_run
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import RunState
+from mosaic.errors import RequestError, UnknownRunError
+
+RUN = RunRecord("", "", "some", RunState.EXEC, None, 1, 0, 0.0, 0.0)
+FIRST = replace(RUN, run_id="01HAAAAAAAAAAAAAAAAAAAAA01", run_name="first")
+SECOND = replace(RUN, run_id="01HAAAAAAAAAAAAAAAAAAAAB02", run_name="twin")
+THIRD = replace(RUN, run_id="01HBBBBBBBBBBBBBBBBBBBBB03", run_name="twin")
+FOURTH = replace(RUN, run_id="01HCCCCCCCCCCCCCCCCCCCCC04", run_name="B03X")
+
+
+@dataclass
+class Lister:
+    runs: list[RunRecord]
+    limits: list[int] = field(default_factory=list)
+
+    def list_runs(self, *, limit: int) -> list[RunRecord]:
+        self.limits.append(limit)
+        return self.runs[:limit] if limit else self.runs
+
+
+ALL = [FOURTH, THIRD, SECOND, FIRST]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("latest", FOURTH),
+        ("@last", FOURTH),
+        ("LATEST", FOURTH),
+        ("first", FIRST),
+        ("01HB", THIRD),
+        ("01hb", THIRD),
+        ("BB03", THIRD),
+        ("bb03", THIRD),
+        ("AA01", FIRST),
+        ("B03X", FOURTH),
+        (SECOND.run_id.lower(), SECOND),
+    ],
+)
+def test_reference_finds_its_run(text: str, expected: RunRecord) -> None:
+    assert resolve_run(Lister(ALL), text) == expected.run_id
+
+
+def test_full_id_asks_nothing() -> None:
+    lister = Lister([])
+    assert resolve_run(lister, FIRST.run_id) == FIRST.run_id
+    assert lister.limits == []
+
+
+def test_latest_asks_for_one_run_only() -> None:
+    lister = Lister(ALL)
+    resolve_run(lister, "latest")
+    assert lister.limits == [1]
+
+
+@pytest.mark.parametrize("text", ["twin", "01HA", "01H"])
+def test_several_candidates_are_listed_not_guessed(text: str) -> None:
+    if text == "01H":
+        with pytest.raises(UnknownRunError) as too_short:
+            resolve_run(Lister(ALL), text)
+        assert "4 characters" in too_short.value.hint
+        return
+    with pytest.raises(RequestError) as caught:
+        resolve_run(Lister(ALL), text)
+    assert len(caught.value.details["candidates"]) == 2
+    for run_id in caught.value.details["candidates"]:
+        assert run_id in caught.value.message
+
+
+def test_long_list_of_candidates_is_cut() -> None:
+    runs = [replace(FIRST, run_id=f"01HAAAAAAAAAAAAAAAAAAAAA{n:02}") for n in range(30)]
+    with pytest.raises(RequestError, match="and 20 more"):
+        resolve_run(Lister(runs), "01HA")
+
+
+@pytest.mark.parametrize("text", ["nothing", "", "ZZZZ", "../x"])
+def test_no_candidate_is_an_unknown_run(text: str) -> None:
+    with pytest.raises(UnknownRunError) as caught:
+        resolve_run(Lister(ALL), text)
+    assert caught.value.exit_status == 4
+
+
+def test_latest_of_nothing_says_how_to_begin() -> None:
+    with pytest.raises(UnknownRunError) as caught:
+        resolve_run(Lister([]), "latest")
+    assert "mosaic run" in caught.value.hint
