@@ -19,6 +19,7 @@ from typing import Any
 from mosaic.contracts.run_files import AttemptFiles, LiveRecord
 from mosaic.errors import RunStateError
 from mosaic.files import read_json
+from mosaic.runhost.control_groups import group_name, planned_groups
 from tests.chaos.descendants import no_process_left
 from tests.daemon_harness import DaemonHarness
 from tests.waiting import wait_until
@@ -87,8 +88,10 @@ class ChaosDaemon(DaemonHarness):
         assert not told, f"the canary secret is in {told}"
 
     def control_groups(self) -> list[Path]:
-        claims = (read_json(path) for path in self.home.runs.glob("*/attempts/*/claim"))
-        return [Path(group) for claim in claims for group in claim.get("groups", ())]
+        """Those that the attempts of this home have or had."""
+        attempts = self.home.runs.glob("*/attempts/*")
+        names = [group_name(path.parents[1].name, int(path.name)) for path in attempts]
+        return [Path(group) for name in names for group in planned_groups(name)]
 
 
 @contextmanager

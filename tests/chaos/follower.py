@@ -1,4 +1,4 @@
-"""A client that follows one run on all three streams: `python -m tests.chaos.follower HOME RUN OUT`.
+"""A client that follows one run on all streams: `python -m tests.chaos.follower HOME RUN OUT`.
 
 Writes what it receives below OUT (events, log, states), and `done` when every stream has ended.
 Meant to be stopped and continued by signals, like a user interface whose machine was suspended.

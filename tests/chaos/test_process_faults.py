@@ -127,8 +127,9 @@ def test_nothing_survives_a_killed_run_host() -> None:
 
 def test_a_run_host_killed_while_it_starts_never_runs_the_worker_twice(tmp_path: Path) -> None:
     """Killed at any moment of its start, the attempt either provably never began or is lost."""
-    count, seed = 30, 2
+    count, seed = 32, 2
     chance = random.Random(seed)
+    moments = ("", "lock", "claim", "live.json")
     fates: dict[str, int] = {}
     twice = 0
     with chaos_daemon() as daemon:
@@ -138,7 +139,10 @@ def test_a_run_host_killed_while_it_starts_never_runs_the_worker_twice(tmp_path:
             known = {child.pid for child in psutil.Process(daemon.process.pid).children()}
             run_id = daemon.submit_python(PROVES_ITS_START, str(proof), "0.3")
             host = wait_until(lambda known=known: _new_child(daemon, known), 10, "a run host")
-            time.sleep(chance.uniform(0, 0.15))
+            folder = daemon.attempt(run_id).directory
+            moment = folder / moments[number % len(moments)]
+            wait_until(moment.exists, 10, str(moment))
+            time.sleep(chance.uniform(0, 0.03))
             kill(host)
             over = daemon.wait_over(run_id)
             started = len(proof.read_text().splitlines()) if proof.exists() else 0

@@ -17,7 +17,7 @@ from mosaic.wire.auth import TokenInterceptor
 from mosaic.wire.errors import ErrorInterceptor
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated.trainer_pb2_grpc import TrainerServicer, add_TrainerServicer_to_server
-from mosaic.wire.server_address import CHANNEL_OPTIONS, TcpAddress, listen_on_tcp
+from mosaic.wire.server_address import CHANNEL_OPTIONS, TcpAddress, TlsFiles, listen_on_tcp
 
 TOKEN = "right-token"
 
@@ -65,8 +65,9 @@ for _method in pb.DESCRIPTOR.services_by_name["Trainer"].methods:
 class ServerThread:
     """Serves a ScriptedTrainer from an event loop of its own, announced like a daemon."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, tls: TlsFiles | None = None) -> None:
         home.create()
+        self._tls = tls
         self.home = home
         self.trainer = ScriptedTrainer(home)
         self.address: TcpAddress | None = None
@@ -91,7 +92,7 @@ class ServerThread:
         add_TrainerServicer_to_server(self.trainer, self._server)  # type: ignore[no-untyped-call]
         self.home.daemon_socket.unlink(missing_ok=True)
         self._server.add_insecure_port(f"unix:{self.home.daemon_socket}")
-        self.address = listen_on_tcp(self._server, TcpAddress("127.0.0.1", 0))
+        self.address = listen_on_tcp(self._server, TcpAddress("127.0.0.1", 0, self._tls))
         await self._server.start()
 
     def crash(self) -> None:

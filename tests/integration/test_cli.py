@@ -22,7 +22,10 @@ from tests.waiting import wait_until
 
 WORKER = run_document()["entry_point"]
 SHORT = ("--set", "env_id=CartPole-v1", "--set", "episodes=20", "--seed", "1")
-LONG = ("--set", "env_id=CartPole-v1", "--set", "max_steps_per_second=2000")
+LONG = (
+    *("--set", "env_id=CartPole-v1", "--set", "total_timesteps=1e8"),
+    *("--set", "max_steps_per_second=2000"),
+)
 
 
 class Terminal:
@@ -35,10 +38,9 @@ class Terminal:
         return subprocess.Popen(
             [sys.executable, "-m", "mosaic.cli", *words],
             env=self.environment,
-            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            **options,
+            **{"stdout": subprocess.PIPE, **options},
         )
 
     def run(self, *words: str, status: int = 0, stdin: str | None = None) -> str:
@@ -79,6 +81,8 @@ def fresh(tmp_path: Path) -> Iterator[tuple[Home, Terminal]]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MOSAIC_")}
     yield home, Terminal({**environment, "MOSAIC_HOME": str(tmp_path)})
     stop_daemon(home)
+    if home.runtime.exists():
+        home.runtime.rmdir()  # fails when a socket is left in it
 
 
 # Starting up
@@ -163,9 +167,9 @@ def test_run_refuses_what_the_worker_does_not_know(mosaic: Terminal) -> None:
     assert "There is no worker" in mosaic.run("run", "nobody", status=4)
 
 
-def test_canceled_run_returns_9_to_whoever_waits(mosaic: Terminal) -> None:
+def test_canceled_run_returns_9_to_whoever_waits(mosaic: Terminal, daemon: DaemonHarness) -> None:
     waiting = mosaic.start("run", WORKER, *LONG, "--name", "to be stopped")
-    wait_until(lambda: _state(mosaic, "to be stopped") == "EXEC", 30, "the run to run")
+    wait_until(lambda: _state(daemon, "to be stopped") == "EXEC", 30, "the run to run")
     assert mosaic.run("stop", "to be stopped", "--grace", "5").startswith("canceled: to be")
     out, _ = waiting.communicate(timeout=30)
     assert waiting.returncode == 9
@@ -173,25 +177,25 @@ def test_canceled_run_returns_9_to_whoever_waits(mosaic: Terminal) -> None:
     assert "cannot be stopped" in mosaic.run("stop", "to be stopped", status=5)
 
 
-def test_ctrl_c_detaches_and_the_run_goes_on(mosaic: Terminal) -> None:
+def test_ctrl_c_detaches_and_the_run_goes_on(mosaic: Terminal, daemon: DaemonHarness) -> None:
     following = mosaic.start("run", WORKER, *LONG, "--name", "detached")
-    wait_until(lambda: _state(mosaic, "detached") == "EXEC", 30, "the run to run")
+    wait_until(lambda: _state(daemon, "detached") == "EXEC", 30, "the run to run")
     following.send_signal(signal.SIGINT)
     _, err = following.communicate(timeout=30)
     assert following.returncode == 130
     assert "the run goes on" in err
     assert "Traceback" not in err
-    assert _state(mosaic, "detached") == "EXEC"
+    assert _state(daemon, "detached") == "EXEC"
     mosaic.run("pause", "detached")
-    wait_until(lambda: _state(mosaic, "detached") == "PAUSE", 30, "the pause")
+    wait_until(lambda: _state(daemon, "detached") == "PAUSE", 30, "the pause")
     mosaic.run("unpause", "detached")
     mosaic.run("stop", "detached", "--no-wait")
-    wait_until(lambda: _state(mosaic, "detached") == "TERM", 30, "the end")
+    wait_until(lambda: _state(daemon, "detached") == "TERM", 30, "the end")
 
 
-def _state(mosaic: Terminal, name: str) -> str | None:
-    found = mosaic.json("runs", "--contains", name)
-    return found[0]["state"] if found else None
+def _state(daemon: DaemonHarness, name: str) -> str | None:
+    found = daemon.client.list_runs(contains=name)
+    return found[0].state if found else None
 
 
 # Looking
@@ -252,21 +256,24 @@ def test_one_bad_reference_does_not_spare_the_others(mosaic: Terminal) -> None:
     assert f"({run_id})" in out
 
 
-def test_log_is_followed_through_the_death_of_the_daemon(fresh: tuple[Home, Terminal]) -> None:
+def test_log_is_followed_through_the_death_of_the_daemon(
+    fresh: tuple[Home, Terminal], tmp_path: Path
+) -> None:
     home, mosaic = fresh
     code = (
         "import time\nfor n in range(60):\n    print('line', n, flush=True)\n    time.sleep(0.05)\n"
     )
     document = run_document(entry_point=sys.executable, arguments=["-u", "-c", code])
     run_id = mosaic.run("submit", "-", stdin=json.dumps(document)).strip()
-    following = mosaic.start("logs", "-f", "--stdout", run_id)
-    assert following.stdout is not None
-    first = following.stdout.readline()
+    output = tmp_path / "followed.txt"
+    with output.open("wb") as file:
+        following = mosaic.start("logs", "-f", "--stdout", run_id, stdout=file)
+    wait_until(output.read_bytes, 30, "the first line")
     info = living_daemon(home)
     assert info is not None
     assert send_signal(info.identity, signal.SIGKILL)
-    rest, err = following.communicate(timeout=60)
-    assert (first + rest).splitlines() == [f"line {n}" for n in range(60)], err
+    _, err = following.communicate(timeout=60)
+    assert output.read_text().splitlines() == [f"line {n}" for n in range(60)], err
     assert following.returncode == 0
     assert mosaic.json("show", run_id)["outcome"] == "succeeded"
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shutil
 import socket
+import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -32,7 +34,7 @@ from mosaic.wire.convert import record_to_proto
 from mosaic.wire.errors import raise_from_rpc
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated.trainer_pb2_grpc import TrainerStub
-from mosaic.wire.server_address import TcpAddress, listen_on_tcp
+from mosaic.wire.server_address import TcpAddress, TlsFiles, listen_on_tcp
 from tests.integration.scripted_trainer import TOKEN, ServerThread
 from tests.unit.wire.test_convert import BARE
 
@@ -203,6 +205,57 @@ async def test_port_in_use_is_a_clear_error() -> None:
         pytest.raises(RequestError, match="cannot listen"),
     ):
         listen_on_tcp(grpc.aio.server(), TcpAddress(*taken.getsockname()))
+
+
+class Authority:
+    """A certificate authority of a test, made with openssl."""
+
+    def __init__(self, folder: Path) -> None:
+        if shutil.which("openssl") is None:
+            pytest.skip("needs the openssl program")
+        folder.mkdir()
+        self._folder = folder
+        self.certificate = folder / "ca.pem"
+        self._openssl(
+            *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
+            *("-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test authority"),
+        )
+
+    def issue(self, name: str, trusts: Authority) -> TlsFiles:
+        self._openssl(
+            *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
+            *("-keyout", f"{name}.key", "-out", f"{name}.pem", "-days", "2"),
+            *("-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-CA", "ca.pem", "-CAkey", "ca.key"),
+        )
+        return TlsFiles(
+            self._folder / f"{name}.pem", self._folder / f"{name}.key", trusts.certificate
+        )
+
+    def _openssl(self, *words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=self._folder, check=True, capture_output=True)
+
+
+def test_mutual_tls_admits_only_clients_of_the_right_authority(tmp_path: Path) -> None:
+    ours, theirs = Authority(tmp_path / "ours"), Authority(tmp_path / "theirs")
+    server = ServerThread(Home(tmp_path / "home"), ours.issue("server", trusts=ours))
+    try:
+        address = str(server.address)
+        with TrainerClient(address=address, token=TOKEN, tls=ours.issue("me", ours)) as client:
+            assert client.health().pid == os.getpid()
+        with (
+            TrainerClient(address=address, token="wrong", tls=ours.issue("me", ours)) as client,
+            pytest.raises(UnauthenticatedError),
+        ):
+            client.health()
+        for tls in (theirs.issue("stranger", trusts=ours), None):
+            with (
+                TrainerClient(address=address, token=TOKEN, tls=tls) as client,
+                pytest.raises(TrainerUnreachableError),
+            ):
+                client.health()
+    finally:
+        server.close()
 
 
 # The client: identity

@@ -15,6 +15,7 @@ import pytest
 from mosaic.client.worker_manifests import add_manifest
 from mosaic.daemon import worker_catalog, worker_discovery
 from mosaic.daemon.launch_command import resolve_command
+from mosaic.daemon.probe import run_probe
 from mosaic.daemon.worker_catalog import WorkerCatalog, WorkerEntry
 from mosaic.errors import UnknownWorkerError
 from mosaic.paths import Home
@@ -155,7 +156,7 @@ def test_refresh_asks_everybody_again(
     catalog = WorkerCatalog(home)
     catalog.entries()
     asked = []
-    real = worker_discovery.run_probe
+    real = run_probe
 
     def watched(command: Any, *rest: Any) -> Any:
         asked.append(command)

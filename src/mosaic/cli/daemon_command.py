@@ -12,6 +12,7 @@ from mosaic.errors import DaemonConflictError, TrainerUnreachableError
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
+    from mosaic.client.daemon_process import DaemonInfo
     from mosaic.wire.answers import Health
 
 TLS_OPTIONS = ("--tls-cert", "--tls-key", "--tls-client-ca")
@@ -62,17 +63,27 @@ def stop_daemon(arguments: argparse.Namespace) -> int:
     from mosaic.client import TrainerClient, daemon_process
 
     home = home_of(arguments)
-    if daemon_process.living_daemon(home) is None:
+    info = daemon_process.living_daemon(home)
+    if info is None:
         say("no daemon is running")
         return 0
     if arguments.drain or arguments.kill_runs:
         with TrainerClient(home, autostart=False) as client:
             finish_runs(client, kill=arguments.kill_runs)
-    with TrainerClient(home, autostart=False) as client:
-        live = client.health().live_runs
+    live = _live_runs(info)
     daemon_process.stop_daemon(home)
     say("daemon stopped" + (f"; {amount(live, 'run')} left running" if live else ""))
     return 0
+
+
+def _live_runs(info: DaemonInfo) -> int:
+    from mosaic.client.channel import ask_health
+    from mosaic.client.daemon_process import ANSWER_TIMEOUT_S
+
+    try:
+        return ask_health(info.target, ANSWER_TIMEOUT_S).live_runs
+    except TrainerUnreachableError:
+        return 0  # a daemon that hangs can be stopped all the same
 
 
 def finish_runs(client: TrainerClient, kill: bool) -> None:

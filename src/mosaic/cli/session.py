@@ -1,4 +1,4 @@
-"""What every command needs: the home, the client, the run a person means."""
+"""What every command needs: the home it works in and a client of the right daemon."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ ANSWER_TIMEOUT_S = 3.0
 POLL_S = 0.02
 MAX_STDERR_BYTES = 1_000_000
 
-# Daemons this process started: kept so that they can be reaped, since they outlive every call.
-_children: list[subprocess.Popen[bytes]] = []
+# Daemons this process started, by pid, with their exit status once they have ended.
+_children: dict[int, int | None] = {}
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class _Start:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         fd = os.open(self._stderr, flags, 0o600)
         try:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "mosaic.daemon", "--home", str(home.root), *options],
                 stdin=subprocess.DEVNULL,
                 stdout=fd,
@@ -140,12 +140,17 @@ class _Start:
             )
         finally:
             os.close(fd)
-        _children.append(self._process)
-        log.info("daemon.launched", pid=self._process.pid, home=str(home.root))
+        self._pid = process.pid
+        _children[process.pid] = None
+        # A daemon outlives whoever started it; Popen would complain about that at exit. From here
+        # on we reap it by its pid, when it happens to end before us.
+        process.returncode = 0
+        log.info("daemon.launched", pid=self._pid, home=str(home.root))
 
     def lost_the_race(self) -> bool:
         """Whether it gave way to another daemon; raises when it failed for any other reason."""
-        status = self._process.poll()
+        _reap_children()
+        status = _children[self._pid]
         if status is None:
             return False
         if status == DaemonConflictError.exit_status:
@@ -156,7 +161,7 @@ class _Start:
         lines = [line for line in tail_lines(self._stderr, 20) if line.strip()]
         said = f": {lines[-1]}" if lines else ""
         return TrainerUnreachableError(
-            f"The daemon (pid {self._process.pid}) {what}{said}",
+            f"The daemon (pid {self._pid}) {what}{said}",
             hint=f"see {self._stderr}",
             stderr_tail=lines,
         )
@@ -167,6 +172,7 @@ def stop_daemon(home: Home, timeout_s: float = STOP_TIMEOUT_S) -> bool:
     info = living_daemon(home)
     if info is None or not send_signal(info.identity, signal.SIGTERM):
         return False
+    send_signal(info.identity, signal.SIGCONT)  # a frozen one could not hear
     deadline = time.monotonic() + timeout_s
     while is_alive(info.identity):
         if time.monotonic() > deadline:
@@ -180,4 +186,11 @@ def stop_daemon(home: Home, timeout_s: float = STOP_TIMEOUT_S) -> bool:
 
 
 def _reap_children() -> None:
-    _children[:] = [child for child in _children if child.poll() is None]
+    for pid, status in list(_children.items()):
+        if status is None:
+            try:
+                ended, code = os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else in this program reaped it
+                _children[pid] = -1
+            else:
+                _children[pid] = os.waitstatus_to_exitcode(code) if ended else None

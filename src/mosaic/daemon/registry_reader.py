@@ -26,6 +26,7 @@ from mosaic.errors import CorruptStoreError, UnknownRunError
 # Above this the memory of finished runs (about 1.5 kB each) is given back.
 MAX_REMEMBERED = 20_000
 _LISTED = LIST_COLUMNS.replace(" ", "").split(",")
+_SELECT_SOME = f"SELECT {LIST_COLUMNS} FROM runs WHERE run_id IN (SELECT value FROM json_each(?))"
 _NEWEST_FIRST = "ORDER BY created_at DESC, run_id DESC"
 
 
@@ -54,35 +55,36 @@ class RegistryReader:
     def select(self, wanted: RunFilter) -> tuple[list[RunRecord], int]:
         """Records without their details, newest first, and how many there are without the limit."""
         where, values = _condition(wanted)
-        query = f"SELECT run_id, revision FROM runs {where} {_NEWEST_FIRST}"
+        limit = f"LIMIT {int(wanted.limit)}" if wanted.limit else ""
+        query = f"FROM runs {where} {_NEWEST_FIRST} {limit}"
         with self._snapshot():
-            chosen = self._connection.execute(query, values).fetchall()
+            chosen = self._connection.execute(f"SELECT run_id, revision {query}", values).fetchall()
+            changed = self._changed(chosen)
+            if len(changed) > len(chosen) // 2:
+                rows = self._connection.execute(f"SELECT {LIST_COLUMNS} {query}", values)
+            else:
+                rows = self._connection.execute(_SELECT_SOME, (json.dumps(changed),))
+            self._records.update((row[0], record_of(row)) for row in rows)
             total = len(chosen)
-            if wanted.limit:
-                del chosen[wanted.limit :]
-            self._remember(chosen)
+            if limit:
+                count = f"SELECT count(*) FROM runs {where}"
+                (total,) = self._connection.execute(count, values).fetchone()
         return [self._records[run_id] for run_id, _ in chosen], total
 
-    def _remember(self, chosen: list[tuple[str, int]]) -> None:
-        """Read what has changed since it was last listed.
+    def _changed(self, chosen: list[tuple[str, int]]) -> list[str]:
+        """Runs to be read, because they changed since they were last listed.
 
         Most runs are over and never change; reading 10,000 whole rows takes ten times as long as
         reading their revisions.
         """
-        if len(self._records) > MAX_REMEMBERED:
-            self._records.clear()
         known = self._records
-        changed = [
+        if len(known) > MAX_REMEMBERED:
+            known.clear()
+        return [
             run_id
             for run_id, revision in chosen
             if run_id not in known or known[run_id].revision != revision
         ]
-        if changed:
-            rows = self._connection.execute(
-                f"SELECT {LIST_COLUMNS} FROM runs WHERE run_id IN (SELECT value FROM json_each(?))",
-                (json.dumps(changed),),
-            )
-            known.update((row[0], record_of(row)) for row in rows)
 
     @contextlib.contextmanager
     def _snapshot(self) -> Iterator[None]:

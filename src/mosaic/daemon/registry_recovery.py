@@ -154,8 +154,8 @@ def verify(connection: sqlite3.Connection) -> None:
         ("meta", ("id", "next_slot", "revision")),
     ):
         query = f"SELECT {', '.join(columns)}, checksum FROM {table}"
-        for *values, checksum in connection.execute(query):
-            if row_checksum(values) != checksum:
+        for row in connection.execute(query):
+            if row_checksum(row[:-1]) != row[-1]:
                 raise CorruptStoreError(f"a row of {table} does not match its checksum")
 
 

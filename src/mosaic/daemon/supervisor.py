@@ -42,7 +42,7 @@ from mosaic.daemon.run_lifecycle import (
     decide,
 )
 from mosaic.daemon.secrets import SecretVault
-from mosaic.daemon.worker_news import events_of, values_of
+from mosaic.daemon.worker_news import events_of, last_words, values_of
 from mosaic.errors import (
     MosaicError,
     RunStateError,
@@ -134,9 +134,10 @@ class Supervisor:
             changes = dict(decision.changes)
             if isinstance(event, Placed):
                 changes.update(started_at=now, gpu_slots=run.record.gpu_slots)
+            if Release() in decision.instructions:
+                changes.update(last_words(run.record))
             if Finish() in decision.instructions:
-                # Progress goes to the registry in batches; the last word must be exact.
-                changes.update(finished_at=now, progress=run.record.progress)
+                changes.update(finished_at=now)
             revision = await self.registry.update(
                 run.run_id,
                 run.record.state,

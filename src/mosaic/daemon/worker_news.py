@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.daemon.run_lifecycle import Event, Paused, Registered, Sampled, Unpaused
 from mosaic.telemetry.ingest import IngestReport
@@ -38,3 +39,16 @@ def values_of(report: IngestReport) -> dict[str, Any]:
     if report.checkpoint is not None:
         values["checkpoint_uri"] = str(report.checkpoint.get("path") or "")
     return values
+
+
+def last_words(record: RunRecord) -> dict[str, Any]:
+    """What journals have said about an attempt that is over.
+
+    While it lives this goes to the registry in batches; at the end it must be exact, also when the
+    daemon is killed right after it.
+    """
+    names = ("progress", "last_heartbeat_at", "quarantined_lines", "env_id", "checkpoint_uri")
+    values = {name: getattr(record, name) for name in names}
+    if record.capabilities:
+        values["capabilities"] = record.capabilities
+    return {**values, "stalled": ""}

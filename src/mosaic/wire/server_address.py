@@ -16,6 +16,8 @@ _COMMON: Options = (
     # A peer that is gone or frozen is noticed within 30 s, also while nothing is said.
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    # The limit that counts: a ping waits for its answer for a whole minute by default.
+    ("grpc.http2.ping_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),

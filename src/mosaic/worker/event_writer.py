@@ -68,11 +68,12 @@ class EventWriter:
         event = (
             self._step_body,
             time(),
-            int(episode_index),
-            int(step_index),
+            # These class checks cost half as much as the conversions they save.
+            episode_index if episode_index.__class__ is int else int(episode_index),
+            step_index if step_index.__class__ is int else int(step_index),
             action,
             observation,
-            float(reward),
+            reward if reward.__class__ is float else float(reward),
             "true" if terminated else "false",
             "true" if truncated else "false",
             "null" if episode_seed is None else int(episode_seed),
@@ -127,7 +128,8 @@ class EventWriter:
         _, timestamp, episode, index, action, observation, reward, ended, cut, seed, more = event
         return (
             f'"type":"step","timestamp":{timestamp:.6f},{self._who}"episode_index":{episode},'
-            f'"step_index":{index},"action":{frozen_text(action)},'
+            f'"step_index":{index},'
+            f'"action":{action if action.__class__ is int else frozen_text(action)},'
             f'"observation":{frozen_text(observation)},"reward":{encode_number(reward)},'
             f'"terminated":{ended},"truncated":{cut},"episode_seed":{seed}{more}'
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import zlib
 from collections.abc import Callable
 from json import encoder as json_encoder
@@ -90,7 +91,7 @@ def _choose_freezer(kind: type) -> Callable[[Any], Frozen]:
         return _encode_float
     if hasattr(kind, "tolist") and hasattr(kind, "dtype"):
         if hasattr(kind, "__len__"):
-            return _freeze_array
+            return _make_array_freezer()
         # numpy's integers; `int()` is several times faster than their `item()`.
         if hasattr(kind, "__index__"):
             return int
@@ -104,12 +105,19 @@ def _encode_float(value: float) -> str:
     return encode_number(float(value))
 
 
-def _freeze_array(value: Any) -> Frozen:
-    shape = value.shape
-    if len(shape) == 1 and shape[0] <= SMALL_ARRAY_ITEMS:
-        plain: list[Any] = value.tolist()
-        return tuple(plain) if value.dtype == "float32" else plain
-    return _encode_any(_plain_array(value))
+def _make_array_freezer() -> Callable[[Any], Frozen]:
+    # Whoever has an array of numpy has imported numpy; comparing dtypes by identity is cheapest.
+    numpy: Any = sys.modules.get("numpy")
+    float32 = numpy.dtype("float32") if numpy else None
+
+    def freeze_array(value: Any) -> Frozen:
+        shape = value.shape
+        if len(shape) == 1 and shape[0] <= SMALL_ARRAY_ITEMS:
+            plain: list[Any] = value.tolist()
+            return tuple(plain) if value.dtype is float32 else plain
+        return _encode_any(_plain_array(value))
+
+    return freeze_array
 
 
 def _float32_text(numbers: tuple[float, ...]) -> str:

@@ -111,6 +111,13 @@ def test_a_right_worker_config_passes(tmp_path: Path) -> None:
     assert result.ok
 
 
+def test_what_is_filled_in_at_launch_may_be_missing(tmp_path: Path) -> None:
+    schema = {"required": ["run_id"], "properties": {"run_id": {"type": "string"}}}
+    capabilities = WorkerCapabilities("sample", config_schema=schema)
+    (result,) = worker_config.check(subject(tmp_path, capabilities, worker={"config": {}}))
+    assert result.ok
+
+
 @pytest.mark.parametrize(
     ("resources", "field"),
     [
@@ -155,9 +162,7 @@ def test_a_worker_that_needs_a_gpu_must_ask_for_one(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        disk_space.shutil, "disk_usage", lambda path: SimpleNamespace(free=150_000_000)
-    )
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=150_000_000))
     error = failure(disk_space.check(subject(tmp_path)))
     assert isinstance(error, DiskSpaceError)
     assert error.details == {"check": "disk space", "free_mb": 150, "needed_mb": 200}

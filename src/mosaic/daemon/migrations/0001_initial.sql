@@ -42,6 +42,7 @@ CREATE TABLE runs (
     checksum BLOB NOT NULL
 );
 
+CREATE INDEX runs_by_age ON runs (created_at, run_id);
 CREATE INDEX runs_by_state ON runs (state);
 CREATE INDEX runs_by_revision ON runs (revision);
 

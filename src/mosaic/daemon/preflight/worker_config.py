@@ -10,16 +10,18 @@ from mosaic.errors import ConfigError
 CHECK = "worker config"
 WHERE = "metadata.worker.config"
 MAX_SHOWN = 20
+# Known only when the run starts, so a worker may require them all the same.
+SET_AT_LAUNCH = ("run_id", "worker_id", "agent_id")
 
 
 def check(subject: Subject) -> list[PreflightResult]:
     entry = subject.command.entry
     if entry is None or entry.capabilities is None or not entry.capabilities.config_schema:
         return []
+    schema = entry.capabilities.config_schema
+    names = {name: "filled in" for name in SET_AT_LAUNCH if name in schema.get("properties", {})}
     results = []
-    for violation in violations(
-        subject.config.worker.config, entry.capabilities.config_schema, WHERE
-    ):
+    for violation in violations({**names, **subject.config.worker.config}, schema, WHERE):
         results.append(
             PreflightResult(
                 CHECK,
