@@ -64,6 +64,10 @@ class ChaosDaemon(DaemonHarness):
         entries = [json.loads(line) for line in lines if line.startswith("{")]
         return [entry for entry in entries if entry["event"] == event]
 
+    def mosaic(self, *arguments: str) -> list[str]:
+        """The command line of `mosaic …`; run it with `environment`."""
+        return [sys.executable, "-m", "mosaic.cli", *arguments]
+
     def end_all_runs(self) -> None:
         if self.process is None or self.process.poll() is not None:
             self.start()

@@ -70,7 +70,7 @@ class Order:
 
 
 def make_orders(chance: random.Random, folder: Path, count: int) -> list[Order]:
-    kinds = ("", "", "", "", "counting", "printing")
+    kinds = ("", "", "", "", "counting", "lines")
     return [
         Order(number, kinds[number % len(kinds)], folder / str(number), chance.uniform(0.05, 1.2))
         for number in range(count)
@@ -78,10 +78,10 @@ def make_orders(chance: random.Random, folder: Path, count: int) -> list[Order]:
 
 
 def announce_workers(daemon: ChaosDaemon) -> None:
-    for name in ("counting", "printing"):
+    for name in ("counting", "lines"):
         manifest = WorkerManifest(name, f"{name}_worker:get_worker_metadata", None, (str(WORKERS),))
         (daemon.home.worker_manifests / f"{name}.toml").write_text(manifest.to_toml())
-    assert {"counting", "printing"} <= {worker.name for worker in daemon.client.workers()}
+    assert {"counting", "lines"} <= {worker.name for worker in daemon.client.workers()}
 
 
 class Submitters:
@@ -242,7 +242,7 @@ def test_what_ends_while_no_daemon_lives_is_recorded_by_the_next(tmp_path: Path)
     """The exit code, every event, and the moment of the end, though nobody was watching."""
     chance = random.Random(4)
     orders = [
-        Order(number, ("", "counting", "printing")[number % 3], tmp_path / str(number), 0.5)
+        Order(number, ("", "counting", "lines")[number % 3], tmp_path / str(number), 0.5)
         for number in range(12)
     ]
     chance.shuffle(orders)
@@ -268,3 +268,20 @@ def test_what_ends_while_no_daemon_lives_is_recorded_by_the_next(tmp_path: Path)
         )
         assert (right, stored) == (len(orders), emitted)
         assert taken <= 2
+
+
+def test_a_stop_that_was_acknowledged_outlives_the_daemon() -> None:
+    count = 12
+    with chaos_daemon() as daemon:
+        stopped = 0
+        for _ in range(count // 4):
+            runs = [daemon.submit_python(SLEEPER) for _ in range(4)]
+            for run_id in runs[1:]:  # one of them is stopped while its run host still starts
+                daemon.live(run_id)
+            for run_id in runs:
+                daemon.client.stop_run(run_id)
+            daemon.kill()
+            daemon.start()
+            stopped += sum(daemon.wait_over(run_id).outcome == "canceled" for run_id in runs)
+        record("2", f"kill -9 of the daemon right after a stop — {stopped}/{count} canceled")
+        assert stopped == count

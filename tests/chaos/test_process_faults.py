@@ -1,10 +1,12 @@
-"""Workers and run hosts that are killed, stopped or become zombies (faults 1, 1b, 3, 23)."""
+"""Workers and run hosts that are killed, stopped or become zombies (faults 1, 1b, 3, 21, 23)."""
 
 from __future__ import annotations
 
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -37,6 +39,27 @@ PROVES_ITS_START = """
 import os, sys, time
 os.write(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), b"started\\n")
 time.sleep(float(sys.argv[2]))
+"""
+
+# Leaves two processes that nothing connects with the run any more, but for its control group.
+ESCAPES_WITHOUT_A_TRACE = """
+import os, time
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork() != 0:
+            os._exit(0)
+        print("child", os.getpid(), flush=True)
+        os.execve("/bin/sleep", ["sleep", "600"], {})
+    os.waitpid(child, 0)
+time.sleep(600)
+"""
+FOLLOWER = """
+import sys
+from mosaic.client import TrainerClient
+for record in TrainerClient(sys.argv[1], autostart=False).watch([sys.argv[2]]):
+    print(record.state, flush=True)
 """
 
 
@@ -123,6 +146,40 @@ def test_nothing_survives_a_killed_run_host() -> None:
         assert max(deaths) <= 1.0
         # Without control groups they are found by their environment, which they could have wiped.
         assert survivors == 0
+
+
+def test_a_control_group_ends_what_wiped_its_environment_when_the_host_is_killed() -> None:
+    count, survivors = 5, 0
+    with chaos_daemon() as daemon:
+        for _ in range(count):
+            run_id = daemon.submit_python(ESCAPES_WITHOUT_A_TRACE)
+            live = daemon.live(run_id)
+            if live.containment != "cgroup" or not _has_cgroup_kill(daemon):
+                pytest.skip("no cgroup v2 that we may use: such processes cannot be found")
+            said = wait_until(lambda run_id=run_id: _two_children(daemon.output(run_id)), 20)
+            wait_until(lambda said=said: all(map(_is_sleep, said)), 10, "their new programs")
+            kill(live.host.pid)
+            assert label(daemon.wait_over(run_id)) == "failed lost"
+            survivors += sum(map(is_running, said))
+        record(
+            "1b",
+            f"kill -9 of the run host — {survivors} of {2 * count} orphans in sessions and with "
+            "environments of their own survived, thanks to cgroup v2",
+        )
+        assert survivors == 0
+
+
+def _has_cgroup_kill(daemon: ChaosDaemon) -> bool:
+    return any((group / "cgroup.kill").exists() for group in daemon.control_groups())
+
+
+def _two_children(said: str) -> list[int]:
+    pids = [int(line.split()[1]) for line in said.splitlines() if line.startswith("child")]
+    return pids if len(pids) == 2 else []
+
+
+def _is_sleep(pid: int) -> bool:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep")
 
 
 def test_a_run_host_killed_while_it_starts_never_runs_the_worker_twice(tmp_path: Path) -> None:
@@ -251,3 +308,57 @@ def test_a_run_host_that_stays_a_zombie_counts_as_dead() -> None:
 def _seconds_until_over(daemon: ChaosDaemon, run_id: str, since: float) -> float:
     daemon.wait_over(run_id)
     return time.monotonic() - since
+
+
+def test_killed_clients_take_nothing_with_them_and_new_ones_are_back_at_once() -> None:
+    count = 20
+    config = (
+        "--set",
+        "env_id=CartPole-v1",
+        "--set",
+        "episodes=100000",
+        "--set",
+        "max_steps_per_second=200",
+    )
+    with chaos_daemon() as daemon:
+        starter = _start_client(daemon, daemon.mosaic("run", "baseline", *config))
+        (run,) = wait_until(lambda: daemon.client.list_runs(), 20, "the run")
+        daemon.wait_for(run.run_id, "EXEC")
+        worker = daemon.live(run.run_id).worker.pid
+        _kill_client(starter)
+        follower = [sys.executable, "-c", FOLLOWER, str(daemon.home.root), run.run_id]
+        kinds = (
+            follower,
+            daemon.mosaic("events", "--follow", run.run_id),
+            daemon.mosaic("logs", "--follow", run.run_id),
+        )
+        seconds = []
+        for number in range(count - 1):
+            since = time.monotonic()
+            client = _start_client(daemon, kinds[number % len(kinds)])
+            assert client.stdout is not None
+            assert client.stdout.readline()
+            seconds.append(time.monotonic() - since)
+            _kill_client(client)
+        steps = daemon.client.get_run(run.run_id).progress.steps
+        wait_until(lambda: daemon.client.get_run(run.run_id).progress.steps > steps, 5, "steps")
+        now = daemon.client.get_run(run.run_id)
+        assert (now.state, now.attempt, now.stalled) == ("EXEC", 1, "")
+        assert is_running(worker)
+        record(
+            "21",
+            f"kill -9 of {count} clients, the one that started the run among them — 0 runs "
+            f"affected, a new client was back in {max(seconds):.2f} s",
+        )
+        assert max(seconds) <= 3
+
+
+def _start_client(daemon: ChaosDaemon, command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command, env=daemon.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+
+
+def _kill_client(client: subprocess.Popen[bytes]) -> None:
+    client.kill()
+    client.communicate(timeout=10)

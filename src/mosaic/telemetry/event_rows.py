@@ -44,12 +44,12 @@ class Batch:
         self.state = replace(before)
         self.returns = list(returns)
         self.rows: dict[str, list[Any]] = {table: [] for table in COLUMNS}
-        self.rejections: Counter[QuarantineReason] = Counter()
-        # (episode_index, attempt) -> cursors of its first and its last step
-        self.spans: dict[tuple[int, int], tuple[int, int]] = {}
         self.notices: list[RunLifecycleEvent] = []
         self.has_samples = False
         self._heartbeat: RunLifecycleEvent | None = None
+        self._rejections: Counter[str] = Counter()
+        # (episode_index, attempt) -> cursors of its first and its last step
+        self._spans: dict[tuple[int, int], tuple[int, int]] = {}
         self._steps = self.rows["steps"]
         self._counted_to = 0
         self._last_time: float | None = None
@@ -82,7 +82,7 @@ class Batch:
             sample = line[:SAMPLE_BYTES]
             self.rows["quarantine"] += (cursor, rejected.reason.value, rejected.detail, sample)
         self.state.quarantined += 1
-        self.rejections[rejected.reason] += 1
+        self._rejections[rejected.reason.value] += 1
 
     def _add_step(self, cursor: int, event: StepEvent) -> None:
         seq = event.seq
@@ -208,14 +208,18 @@ class Batch:
         last = dict(zip(episodes, cursors, strict=True))
         attempt = self.state.attempt
         for episode, cursor in first.items():
-            start, _ = self.spans.get((episode, attempt), (cursor, cursor))
-            self.spans[episode, attempt] = (start, last[episode])
+            start, _ = self._spans.get((episode, attempt), (cursor, cursor))
+            self._spans[episode, attempt] = (start, last[episode])
         self.state.steps += len(cursors)
         self.state.attempt_steps += len(cursors)
         self.has_samples = self.has_samples or bool(cursors)
 
     def _finish(self, offset: int) -> None:
         self._count_steps()
+        for key, cursors in self._spans.items():
+            self.rows["episode_spans"] += (*key, *cursors)
+        for rejection in self._rejections.items():
+            self.rows["quarantine_counts"] += rejection
         state = self.state
         state.offset = offset
         state.events += sum(

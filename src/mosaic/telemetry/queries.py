@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mosaic.contracts.events import (
     EpisodeSummary,
@@ -130,44 +131,45 @@ def metric_series(
     last_step: int | None = None,
     max_points: int | None = None,
 ) -> list[MetricPoint]:
-    """One curve in journal order. With `max_points`, the lowest and the highest point of each of
-    so many halves of stretches, so that no spike is lost."""
+    """One curve in journal order.
+
+    With `max_points` a longer curve is cut into stretches, of each of which the lowest and the
+    highest point remain: no spike is lost.
+    """
+    where = "name = ?"
+    values: list[Any] = [name]
+    if first_step is not None:
+        where, values = f"{where} AND step >= ?", [*values, first_step]
+    if last_step is not None:
+        where, values = f"{where} AND step <= ?", [*values, last_step]
     with reading(store_path) as store:
         if store is None:
             return []
-        where = "name = ?1 AND (?2 IS NULL OR step >= ?2) AND (?3 IS NULL OR step <= ?3)"
-        chosen = (name, first_step, last_step)
         if max_points is not None:
-            ((count, first, last),) = store.rows(
-                f"SELECT count(*), min(cursor), max(cursor) FROM metrics WHERE {where}", *chosen
-            )
-            if count > max_points:
-                return _extremes(store, where, chosen, first, last, max_points)
-        rows = store.rows(f"SELECT * FROM metrics WHERE {where} ORDER BY cursor", *chosen)
+            some = f"SELECT 1 FROM metrics WHERE {where} LIMIT {max_points + 1}"
+            if store.rows(f"SELECT count(*) FROM ({some})", *values)[0][0] > max_points:
+                return _extremes(store, where, values, max_points)
+        rows = store.rows(f"SELECT * FROM metrics WHERE {where} ORDER BY cursor", *values)
         return [store.metric(row) for row in rows]
 
 
 def _extremes(
-    store: StoreReader,
-    where: str,
-    chosen: tuple[str, int | None, int | None],
-    first: int,
-    last: int,
-    max_points: int,
+    store: StoreReader, where: str, values: list[Any], max_points: int
 ) -> list[MetricPoint]:
-    """SQLite hands out the row that holds the minimum or maximum it was asked for."""
-    stretches = max(1, max_points // 2)
-    width = (last - first) // stretches + 1
+    ends = f"SELECT cursor FROM metrics WHERE {where} ORDER BY cursor"
+    first = store.rows(f"{ends} ASC LIMIT 1", *values)[0]["cursor"]
+    last = store.rows(f"{ends} DESC LIMIT 1", *values)[0]["cursor"]
+    width = (last - first) // max(1, max_points // 2) + 1
     found = {}
     for start in range(first, last + 1, width):
         for extreme in ("min", "max"):
-            ((*_, cursor),) = rows = store.rows(
-                f"SELECT *, {extreme}(value), cursor FROM metrics"
-                f" WHERE {where} AND cursor BETWEEN ?4 AND ?5",
-                *(*chosen, start, start + width - 1),
+            # SQLite fills the other columns from the row that has the minimum or maximum.
+            (row,) = store.rows(
+                f"SELECT *, {extreme}(value) FROM metrics WHERE {where} AND cursor BETWEEN ? AND ?",
+                *(*values, start, start + width - 1),
             )
-            if cursor is not None:
-                found[cursor] = rows[0]
+            if row["cursor"] is not None:
+                found[row["cursor"]] = row
     return [store.metric(found[cursor]) for cursor in sorted(found)]
 
 

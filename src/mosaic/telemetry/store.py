@@ -18,7 +18,7 @@ from typing import Any
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.telemetry.event_rows import Batch
 from mosaic.telemetry.ingest_state import RETURNS_KEPT, IngestState
-from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS
+from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS, ON_CONFLICT
 
 # Rows per INSERT. The sqlite3 module gives up the GIL for every statement, and beside a busy
 # thread each return costs a switch interval: 512 rows at once are 10 to 20 times faster there.
@@ -60,16 +60,6 @@ class TelemetryStore:
                 )
             for table, values in batch.rows.items():
                 self._insert(table, values)
-            self._connection.executemany(
-                "INSERT INTO episode_spans VALUES (?, ?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET last_cursor = excluded.last_cursor",
-                ((*key, *cursors) for key, cursors in batch.spans.items()),
-            )
-            self._connection.executemany(
-                "INSERT INTO quarantine_counts VALUES (?, ?)"
-                " ON CONFLICT DO UPDATE SET lines = lines + excluded.lines",
-                ((reason.value, lines) for reason, lines in batch.rejections.items()),
-            )
             self._write_state(batch.state)
         self.state = batch.state
         self.returns = batch.returns
@@ -139,7 +129,9 @@ class TelemetryStore:
 def _insert_statement(table: str, rows: int) -> str:
     columns = COLUMNS[table]
     row = f"({', '.join('?' * len(columns))})"
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {', '.join([row] * rows)}"
+    rows_text = ", ".join([row] * rows)
+    conflict = ON_CONFLICT.get(table, "")
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {rows_text}{conflict}"
 
 
 def _connect(path: Path) -> sqlite3.Connection:

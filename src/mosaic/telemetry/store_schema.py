@@ -17,10 +17,20 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("cursor", "seq", "timestamp", "agent_id", "worker_id", "episode_index"),
         *("total_reward", "steps", "terminated", "truncated", "episode_seed", "metadata"),
     ),
+    "episode_spans": ("episode_index", "attempt", "first_cursor", "last_cursor"),
     "metrics": ("name", "cursor", "seq", "timestamp", "value", "step"),
     "lifecycle": ("cursor", "seq", "timestamp", "type", "payload"),
     "registrations": ("cursor", "attempt", "agent_id", "worker_id"),
     "quarantine": ("cursor", "reason", "detail", "sample"),
+    "quarantine_counts": ("reason", "lines"),
+}
+
+# Rows of these tables grow; rows of all others are written once.
+ON_CONFLICT: dict[str, str] = {
+    "episode_spans": (
+        " ON CONFLICT (episode_index, attempt) DO UPDATE SET last_cursor = excluded.last_cursor"
+    ),
+    "quarantine_counts": " ON CONFLICT (reason) DO UPDATE SET lines = lines + excluded.lines",
 }
 
 _INITIAL = (

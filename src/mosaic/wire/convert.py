@@ -17,6 +17,9 @@ T = TypeVar("T")
 
 # One attrgetter call is much cheaper than as many attribute lookups in Python.
 _optional_of = attrgetter("started_at", "finished_at", "exit_code", "signal", "last_heartbeat_at")
+_progress_of = attrgetter(
+    "total_steps", "total_episodes", "last_return", "mean_return", "steps_per_second"
+)
 # Fields that hold their default in most records, compared all at once.
 _RARE = (
     *("stop_reason", "stop_requested", "stalled", "waiting"),
@@ -91,12 +94,16 @@ def record_from_proto(message: pb.RunRecord) -> RunRecord:
 
 
 def _summary_values(message: pb.RunRecord) -> dict[str, Any]:
+    try:
+        state, outcome = _STATES[message.state], _OUTCOMES[message.outcome]
+    except KeyError as error:
+        raise _unknown_word(error.args[0]) from None
     values: dict[str, Any] = {
         "run_id": message.run_id,
         "run_name": message.run_name,
         "worker": message.worker,
-        "state": _state(message.state),
-        "outcome": _outcome(message.outcome),
+        "state": state,
+        "outcome": outcome,
         "attempt": message.attempt,
         "priority": message.priority,
         "created_at": message.created_at,
@@ -157,18 +164,19 @@ def _fill_progress(message: pb.Progress, progress: Progress) -> None:
 
 
 def progress_from_proto(message: pb.Progress) -> Progress:
+    total_steps, total_episodes, last_return, mean_return, speed = _progress_of(message)
     values: dict[str, Any] = {"steps": message.steps, "episodes": message.episodes}
     is_set = message.HasField
-    if is_set("total_steps"):
-        values["total_steps"] = message.total_steps
-    if is_set("total_episodes"):
-        values["total_episodes"] = message.total_episodes
-    if is_set("last_return"):
-        values["last_return"] = message.last_return
-    if is_set("mean_return"):
-        values["mean_return"] = message.mean_return
-    if is_set("steps_per_second"):
-        values["steps_per_second"] = message.steps_per_second
+    if total_steps or is_set("total_steps"):
+        values["total_steps"] = total_steps
+    if total_episodes or is_set("total_episodes"):
+        values["total_episodes"] = total_episodes
+    if last_return or is_set("last_return"):
+        values["last_return"] = last_return
+    if mean_return or is_set("mean_return"):
+        values["mean_return"] = mean_return
+    if speed or is_set("steps_per_second"):
+        values["steps_per_second"] = speed
     return _built(Progress, values)
 
 
@@ -208,7 +216,11 @@ def transition_to_proto(transition: Transition) -> pb.Transition:
 
 
 def transition_from_proto(message: pb.Transition) -> Transition:
-    return Transition(_state(message.state), message.at, message.reason, message.attempt)
+    try:
+        state = _STATES[message.state]
+    except KeyError:
+        raise _unknown_word(message.state) from None
+    return Transition(state, message.at, message.reason, message.attempt)
 
 
 class Check(Protocol):
@@ -264,20 +276,6 @@ def worker_to_proto(worker: Worker) -> pb.Worker:
         capabilities_json=json.dumps(capabilities.to_dict()) if capabilities else "",
         readiness=map(preflight_to_proto, worker.readiness),
     )
-
-
-def _state(word: str) -> RunState:
-    try:
-        return _STATES[word]
-    except KeyError:
-        raise _unknown_word(word) from None
-
-
-def _outcome(word: str) -> Outcome | None:
-    try:
-        return _OUTCOMES[word]
-    except KeyError:
-        raise _unknown_word(word) from None
 
 
 def _built(cls: type[T], values: dict[str, Any]) -> T:

@@ -55,7 +55,7 @@ class Run:
             connection.close()
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
-        return {name: self.table(name) for name in (*COLUMNS, "episode_spans", "ingest_state")}
+        return {name: self.table(name) for name in (*COLUMNS, "ingest_state")}
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass
 
 from counting_worker import get_worker_metadata  # type: ignore[import-not-found]
-
 from mosaic.worker import Run, option, worker_main
 
 

@@ -6,4 +6,4 @@ from mosaic.contracts.capabilities import WorkerCapabilities
 
 
 def get_worker_metadata() -> WorkerCapabilities:
-    return WorkerCapabilities(worker_type="printing", stdout_events=True)
+    return WorkerCapabilities(worker_type="lines", stdout_events=True)
