@@ -19,9 +19,13 @@ def main() -> int:
         print(f"no benchmark {sorted(unknown)}; there are {known}", file=sys.stderr)
         return 2
     print(f"# {time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, {_machine()}")
-    failed = [name for name in chosen if subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{name}"], cwd=FOLDER.parent, check=False
-    ).returncode]
+    failed = [
+        name
+        for name in chosen
+        if subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}"], cwd=FOLDER.parent, check=False
+        ).returncode
+    ]
     if failed:
         print(f"failed: {failed}", file=sys.stderr)
     return 1 if failed else 0

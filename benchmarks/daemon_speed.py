@@ -70,9 +70,7 @@ def _runs_per_second(daemon: DaemonHarness, report: Report) -> None:
         subprocess.run([sys.executable, *PROGRAM], check=True)
     bare = CHURN / (time.perf_counter() - began)
     began = time.perf_counter()
-    run_ids = [
-        daemon.submit(entry_point=sys.executable, arguments=PROGRAM) for _ in range(CHURN)
-    ]
+    run_ids = [daemon.submit(entry_point=sys.executable, arguments=PROGRAM) for _ in range(CHURN)]
     submitted = CHURN / (time.perf_counter() - began)
     for run_id in run_ids:
         daemon.wait_over(run_id, timeout_s=120)

@@ -23,8 +23,8 @@ from ulid import ULID
 
 from mosaic.contracts.run_record import Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry import NewRun, Registry, RunFilter
-from mosaic.daemon.run_file import write_run_file
+from mosaic.daemon.registry.registry import NewRun, Registry, RunFilter
+from mosaic.daemon.registry.run_file import write_run_file
 from mosaic.paths import Home
 
 FAILURE = FailureReason(FailureKind.EXIT_CODE, "The worker ended with exit code 3.", "", 3)

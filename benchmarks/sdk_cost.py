@@ -1,6 +1,6 @@
 """What an event costs a worker, against `json.dumps` + `write` + `flush` in the same run.
 
-    python benchmarks/sdk_cost.py [--events 20000] [--repeats 15] [--json]
+    python -m benchmarks.sdk_cost [--events 20000] [--repeats 15] [--json]
 
 "calling thread" is CPU time of the thread that trains; "total" adds the journal's thread and the
 writing. Each figure is the median of the repeats, which alternate between all contenders, so a
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.report import Report
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.worker.assignment import Assignment, new_run_id
 from mosaic.worker.control import Control
@@ -162,14 +163,17 @@ def main() -> None:
         shown = {name: asdict(cost) for name, cost in costs.items()}
         print(json.dumps({"costs": shown, "ratios": ratios}, indent=2))
         return
-    print(f"{'':<28} {'calling thread':>16} {'total':>10}")
+    report = Report("What an event costs the worker")
     for name, cost in costs.items():
-        print(f"{name:<28} {cost.calling_thread_us:>13.2f} µs {cost.total_us:>7.2f} µs")
-    for kind, ratio in ratios.items():
-        print(
-            f"{kind}: {ratio['calling_thread']:.2f} of the plain way's time in the calling thread, "
-            f"{ratio['total']:.2f} in total"
+        figure = f"{cost.calling_thread_us:.2f} µs calling thread, {cost.total_us:.2f} µs total"
+        ratio = ratios.get(name)
+        against = (
+            f"{ratio['calling_thread']:.2f} and {ratio['total']:.2f} of json.dumps + write + flush"
+            if ratio
+            else ""
         )
+        report.add(name, figure, against)
+    report.print()
 
 
 if __name__ == "__main__":

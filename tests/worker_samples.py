@@ -6,7 +6,7 @@ from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config
-from mosaic.daemon.worker_entry import WorkerEntry, find_worker, unknown_worker
+from mosaic.daemon.workers.entry import WorkerEntry, find_worker, unknown_worker
 
 DAEMON_PYTHON = "/opt/daemon/bin/python"
 OTHER_PYTHON = "/opt/other/bin/python"

@@ -31,7 +31,8 @@ def hide_value(value: str) -> None:
 
 
 def mask_hidden(text: str) -> str:
-    for value in _hidden_values:
+    # Longest first: a secret that begins another would leave the rest of it readable.
+    for value in sorted(_hidden_values, key=len, reverse=True):
         if value in text:
             text = text.replace(value, MASK)
     return text

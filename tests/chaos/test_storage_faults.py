@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.registry import Registry
+from mosaic.daemon.registry.registry import Registry
 from mosaic.errors import DiskSpaceError, MosaicError
 from mosaic.paths import Home
 from tests.chaos.announced_workers import announce_workers, emitting, printing

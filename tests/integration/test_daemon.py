@@ -15,6 +15,8 @@ import pytest
 from mosaic.contracts.run_state import RunState
 from mosaic.errors import (
     ConfigError,
+    GpuError,
+    InterpreterError,
     RunStateError,
     UnknownRunError,
     UnknownWorkerError,
@@ -22,6 +24,7 @@ from mosaic.errors import (
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 from tests.waiting import wait_until
 
+TWO_GPUS = {"cpus": 1, "memory_mb": 512, "gpus": {"requested": 2, "mandatory": True}}
 LONG = {"episodes": 1_000_000, "max_steps_per_second": 500}
 
 
@@ -184,9 +187,7 @@ def test_a_full_machine_makes_runs_wait_and_priority_decides_who_is_next() -> No
         daemon.client.stop_run(first)
         assert daemon.wait_over(high).outcome == "succeeded"
         assert daemon.wait_over(low).outcome == "succeeded"
-        started = {
-            run_id: daemon.client.get_run(run_id).started_at for run_id in (high, low)
-        }
+        started = {run_id: daemon.client.get_run(run_id).started_at for run_id in (high, low)}
         assert (started[high] or 0) < (started[low] or 0)
 
 
@@ -227,13 +228,13 @@ def test_a_memory_hog_is_stopped_at_its_limit(daemon: DaemonHarness) -> None:
         ({"entry_point": "no_such_worker"}, UnknownWorkerError, "no_such_worker"),
         ({"config": {"episodes": -1}}, ConfigError, "episodes"),
         ({"config": {"episodez": 1}}, ConfigError, "episodez"),
-        ({"entry_point": "/no/such/python", "arguments": ["x.py"]}, Exception, "/no/such/python"),
-        ({"resources": {"cpus": 4000, "memory_mb": 512}}, Exception, "4000 CPUs"),
         (
-            {"resources": {"cpus": 1, "memory_mb": 512, "gpus": {"requested": 2, "mandatory": True}}},
-            Exception,
-            "2 GPU",
+            {"entry_point": "/no/such/python", "arguments": ["x.py"]},
+            InterpreterError,
+            "/no/such/python",
         ),
+        ({"resources": {"cpus": 4000, "memory_mb": 512}}, Exception, "4000 CPUs"),
+        ({"resources": TWO_GPUS}, GpuError, "2 GPU"),
     ],
 )
 def test_what_cannot_run_is_refused_at_submission_by_name(

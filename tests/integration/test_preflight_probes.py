@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from mosaic.daemon.launch_command import resolve_command
+from mosaic.daemon.launch.command import resolve_command
 from mosaic.daemon.machine import Capacity
 from mosaic.daemon.preflight import interpreter, worker_import
 from mosaic.daemon.preflight.subject import Subject
-from mosaic.daemon.probe import run_probe
+from mosaic.daemon.workers.probe import run_probe
 from mosaic.errors import DependencyError, InterpreterError
 from mosaic.paths import Home
 from mosaic.processes import stat_fields

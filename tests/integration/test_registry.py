@@ -17,8 +17,8 @@ import pytest
 
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry import Registry, RunFilter
-from mosaic.daemon.registry_store import RegistryStore
+from mosaic.daemon.registry.registry import Registry, RunFilter
+from mosaic.daemon.registry.store import RegistryStore
 from mosaic.errors import CorruptStoreError, RunStateError, StoreError, UnknownRunError
 from mosaic.paths import Home
 from tests.registry_samples import end, launch, made_home, new_run, step, submit

@@ -19,9 +19,10 @@ import pytest
 from mosaic.contracts.run_files import ExitRecord, RunFiles
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon import registry_recovery, registry_schema
-from mosaic.daemon.registry import Registry
-from mosaic.daemon.registry_recovery import RecoveryReport, open_registry, write_run_file
+from mosaic.daemon.registry import recovery as registry_recovery
+from mosaic.daemon.registry import schema as registry_schema
+from mosaic.daemon.registry.recovery import RecoveryReport, open_registry, write_run_file
+from mosaic.daemon.registry.registry import Registry
 from mosaic.errors import HomeError, StoreError
 from mosaic.files import atomic_write_json
 from mosaic.paths import Home
@@ -463,7 +464,7 @@ async def test_a_network_file_system_is_refused(
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from mosaic.daemon.registry import Registry
+from mosaic.daemon.registry.registry import Registry
 from mosaic.paths import Home
 from tests.registry_samples import new_run, submit
 

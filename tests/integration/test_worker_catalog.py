@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from mosaic.client.worker_manifests import add_manifest
-from mosaic.daemon import worker_catalog, worker_discovery
-from mosaic.daemon.launch_command import resolve_command
-from mosaic.daemon.probe import run_probe
-from mosaic.daemon.worker_catalog import WorkerCatalog, WorkerEntry
+from mosaic.daemon.launch.command import resolve_command
+from mosaic.daemon.workers import catalog as worker_catalog
+from mosaic.daemon.workers import discovery as worker_discovery
+from mosaic.daemon.workers.catalog import WorkerCatalog, WorkerEntry
+from mosaic.daemon.workers.probe import run_probe
 from mosaic.errors import UnknownWorkerError
 from mosaic.paths import Home
 from mosaic.processes import stat_fields

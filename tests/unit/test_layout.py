@@ -49,6 +49,7 @@ def test_core_never_names_a_worker() -> None:
 def test_documents_name_only_paths_that_exist(document: str) -> None:
     text = (ROOT / document).read_text()
     named = re.findall(r"`((?:src|tests|docs|tools|proto|benchmarks|\.ci)/[\w./-]*)`", text)
+    named += re.findall(r"\]\(((?!http)[\w./-]+)\)", text)
     assert named
     for path in named:
         assert (ROOT / path).exists(), f"{document} names {path}"
@@ -57,7 +58,7 @@ def test_documents_name_only_paths_that_exist(document: str) -> None:
 def test_whole_files_are_written_in_one_place_only() -> None:
     pattern = re.compile(r"\.write_(text|bytes)\(|open\([^)]*[\"']w")
     for path in SOURCES:
-        if path.name != "files.py":
+        if path.name != "files.py" and "misbehaving" not in path.parts:
             assert not pattern.search(path.read_text()), f"{path}: use mosaic.files.atomic_write"
 
 

@@ -24,9 +24,7 @@ def test_a_record_has_event_component_and_fields(caplog: object) -> None:
 def test_a_hidden_value_is_masked_wherever_it_appears(caplog: object) -> None:
     hide_value("canary-5f3a")
     with caplog.at_level(logging.INFO):  # type: ignore[attr-defined]
-        get_logger("mosaic.test").info(
-            "thing.happened", text="is canary-5f3a!", n=["canary-5f3a"]
-        )
+        get_logger("mosaic.test").info("thing.happened", text="is canary-5f3a!", n=["canary-5f3a"])
     text = json.dumps(rendered(caplog.records))  # type: ignore[attr-defined]
     assert "canary-5f3a" not in text
     assert "***" in text

@@ -38,7 +38,7 @@ def add_manifest(home: Home, folder: Path) -> WorkerManifest:
     if target.exists() and _is_of_another_worker(target, manifest):
         raise ConfigError(
             f"There is another worker called {manifest.name!r} already ({target})",
-            hint=f"choose another name, or remove it: mosaic worker remove {manifest.name}",
+            hint=f"choose another name, or remove it: mosaic workers remove {manifest.name}",
             field="name",
         )
     try:

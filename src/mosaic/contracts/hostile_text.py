@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from typing import Any
@@ -50,6 +51,12 @@ def relative_path_problem(text: str) -> str | None:
 
 def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
+
+
+def secret_spellings(value: str) -> set[str]:
+    """How a value may stand in a text: as it is, in a string of JSON, and as Python shows it."""
+    shown = repr(value)[1:-1]
+    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], shown}
 
 
 def secret_fields(value: Any, path: str) -> list[str]:

@@ -11,6 +11,8 @@ AGENT_ID = "MOSAIC_AGENT_ID"
 WORKER_ID = "MOSAIC_WORKER_ID"
 MAX_STEPS = "MOSAIC_MAX_STEPS"
 HEARTBEAT_S = "MOSAIC_HEARTBEAT_S"
+# Names, separated by commas, of variables whose values the SDK keeps out of the journal.
+SECRET_NAMES = "MOSAIC_SECRET_NAMES"
 # "stdin": JSON lines {"command": "stop" | "pause" | "resume", …} arrive on standard input.
 CONTROL = "MOSAIC_CONTROL"
 # For workers that speak gRPC themselves: the daemon's address and this attempt's token.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import grpc
 
 from mosaic import __version__
-from mosaic.daemon.registry import Registry
+from mosaic.daemon.registry.registry import Registry
 from mosaic.daemon.service import TrainerService
 from mosaic.daemon.trainer import Trainer
 from mosaic.errors import DaemonConflictError, HomeError

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.registry import RunFilter
+from mosaic.daemon.registry.registry import RunFilter
 from mosaic.daemon.trainer import Trainer
 from mosaic.errors import ConfigError
 from mosaic.wire.convert import preflight_to_proto, record_to_proto, worker_to_proto

@@ -20,13 +20,14 @@ from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.daemon.active_run import ActiveRun
-from mosaic.daemon.launch_command import LaunchCommand, resolve_command
+from mosaic.daemon.launch.command import LaunchCommand, resolve_command
+from mosaic.daemon.launch.secrets import SecretVault, redact_config, split_secrets
 from mosaic.daemon.preflight import PreflightResult, raise_first_failure, run_preflight
-from mosaic.daemon.registry import NewRun, Registry
-from mosaic.daemon.run_file import write_run_file
+from mosaic.daemon.registry.registry import NewRun, Registry
+from mosaic.daemon.registry.run_file import write_run_file
+from mosaic.daemon.run_end import empty_trash, move_to_trash
 from mosaic.daemon.run_queue import Capacity
-from mosaic.daemon.secrets import SecretVault, redact_config, split_secrets
-from mosaic.daemon.worker_catalog import WorkerCatalog
+from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import ConfigError, HomeError
 from mosaic.files import atomic_write_json
 from mosaic.paths import Home
@@ -70,7 +71,7 @@ class Reception:
         config = parse_run_config_json(config_json)
         if client_key and (known := await self._registry.find_client_key(client_key)):
             return Submission(known, False, "", (), (), None)
-        command = resolve_command(config, self._catalog)
+        command = await asyncio.to_thread(resolve_command, config, self._catalog)
         results = await run_preflight(config, command, self._capacity, self._home)
         if dry_run:
             argv = command.argv("worker-<RUN>-<slot>.json")
@@ -120,6 +121,8 @@ class Reception:
         accepted_id, created = await self._registry.create_run(new)
         if not created:  # another submission with the same key won the race
             self._vault.drop(run_id)
+            move_to_trash(self._home, run_id)
+            await asyncio.to_thread(empty_trash, self._home, run_id)
             return Submission(accepted_id, False, digest, (), results, None)
         record = await self._registry.get(run_id)
         run = ActiveRun(record, parse_run_config(stored))

@@ -14,13 +14,13 @@ from typing import Any
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
 from mosaic.daemon.active_run import ActiveRun
-from mosaic.daemon.attempt_spec import SpecBuilder
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
 from mosaic.daemon.exit_failure import INTERRUPTED, LOST
 from mosaic.daemon.ingest_loop import IngestLoop
-from mosaic.daemon.registry import Registry
+from mosaic.daemon.launch.attempt_spec import SpecBuilder
+from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.daemon.registry.registry import Registry
 from mosaic.daemon.run_end import apply_keep_rules
-from mosaic.daemon.run_feed import RunFeed
 from mosaic.daemon.run_lifecycle import (
     DecideAfterFault,
     Enqueue,
@@ -41,7 +41,7 @@ from mosaic.daemon.run_lifecycle import (
     Unpaused,
     decide,
 )
-from mosaic.daemon.secrets import SecretVault
+from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.daemon.worker_news import events_of, last_words, values_of
 from mosaic.errors import (
     MosaicError,
@@ -100,7 +100,7 @@ class Supervisor:
         """A live run of an earlier daemon: take it over, or record how it ended meanwhile."""
         self.active[run.run_id] = run
         self._ingest.add(run.run_id, self.home.run(run.run_id))
-        run.control = self._specs.control_of(run.config)
+        run.control = await asyncio.to_thread(self._specs.control_of, run.config)
         # An earlier daemon may have stored what the worker said and died before acting on it.
         self._on_report(run.run_id, await self._ingest.recall(run.run_id, run.record.attempt))
         verdict = await self.executor.adopt(run.key, self._on_gone)

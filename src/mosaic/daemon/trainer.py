@@ -15,22 +15,22 @@ from mosaic.contracts.run_config import parse_run_config
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, RunState
 from mosaic.daemon.active_run import ActiveRun
-from mosaic.daemon.attempt_spec import SpecBuilder
-from mosaic.daemon.event_stream import stream_events
 from mosaic.daemon.executors.local import LocalExecutor
-from mosaic.daemon.log_stream import LogPiece, stream_logs
-from mosaic.daemon.registry import Registry, RunFilter
+from mosaic.daemon.launch.attempt_spec import SpecBuilder
+from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.daemon.registry.registry import Registry, RunFilter
 from mosaic.daemon.run_end import empty_trash, move_to_trash
-from mosaic.daemon.run_feed import RunFeed
 from mosaic.daemon.run_monitor import RunMonitor
 from mosaic.daemon.run_queue import machine_capacity
 from mosaic.daemon.run_scheduler import RunScheduler
-from mosaic.daemon.secrets import SecretVault
+from mosaic.daemon.streams.event_stream import stream_events
+from mosaic.daemon.streams.log_stream import LogPiece, stream_logs
+from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.daemon.submission import Reception, Submission
 from mosaic.daemon.supervisor import Supervisor
-from mosaic.daemon.worker_catalog import WorkerCatalog, WorkerEntry
 from mosaic.daemon.worker_sessions import WorkerSessions
-from mosaic.errors import ConfigError, RunStateError, UnknownRunError
+from mosaic.daemon.workers.catalog import WorkerCatalog, WorkerEntry
+from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunError
 from mosaic.files import read_json, tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
@@ -98,7 +98,10 @@ class Trainer:
     async def _back_up(self) -> None:
         while True:
             await asyncio.sleep(BACKUP_EVERY_S)
-            await self._registry.backup()
+            try:
+                await self._registry.backup()
+            except StoreError as error:
+                log.error("backup.failed", error=error)
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -248,9 +251,12 @@ class Trainer:
         runs = self._supervisor.active.values()
         live = [run for run in runs if run.is_live]
         capacity = self._scheduler.capacity
+        alarms = list(self._supervisor.alarms.values())
+        if self._registry.recovery.sentence:
+            alarms.append(self._registry.recovery.sentence)
         busy_gpus = {slot for run in live for slot in run.record.gpu_slots}
         return {
-            "healthy": not self._supervisor.alarms,
+            "healthy": not alarms,
             "pid": os.getpid(),
             "started_at": self._started_at,
             "version": __version__,
@@ -258,7 +264,7 @@ class Trainer:
             "addresses": self.addresses,
             "live_runs": len(live),
             "queued_runs": sum(run.is_queued for run in runs),
-            "alarms": list(self._supervisor.alarms.values()),
+            "alarms": alarms,
             "rss_mb": _rss_mb(),
             "cpus_total": capacity.cpus,
             "cpus_free": max(0, capacity.cpus - sum(run.record.cpus for run in live)),

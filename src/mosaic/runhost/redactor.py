@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
+
+from mosaic.contracts.hostile_text import secret_spellings
 
 MASK = b"***"
 # As in `mosaic.logs`: masking a shorter value would shred ordinary text.
@@ -12,11 +13,10 @@ MIN_SECRET_BYTES = 4
 
 
 def secret_patterns(values: Iterable[str]) -> tuple[bytes, ...]:
-    """What to look for: each value as it is, and as it looks inside a JSON string."""
+    """What to look for: each value in all its spellings."""
     patterns: set[bytes] = set()
     for value in values:
-        spellings = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
-        patterns.update(_encoded(spelling) for spelling in spellings)
+        patterns.update(_encoded(spelling) for spelling in secret_spellings(value))
     return tuple(sorted(pattern for pattern in patterns if len(pattern) >= MIN_SECRET_BYTES))
 
 

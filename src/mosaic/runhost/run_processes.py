@@ -65,9 +65,11 @@ class RunProcesses:
 
     def kill_all(self) -> None:
         """Kill everyone who is alive. Call again until nobody is left."""
-        living = self._freeze()
-        self._groups.kill()
-        for process in living:
+        if self._groups.can_kill:
+            # First of all: a bomb explodes faster than we can look at every process.
+            self.killed_pids |= self._groups.members() or set()
+            self._groups.kill()
+        for process in self._freeze():
             self._send(process, signal.SIGKILL)
             self.killed_pids.add(process.pid)
 

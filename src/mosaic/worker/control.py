@@ -98,7 +98,11 @@ class Control:
 def listen_on_stdin(control: Control) -> None:
     """Read commands until the other side closes the pipe."""
     # A private copy: a child of the worker that reads its stdin must not swallow our commands.
-    fd = os.dup(0)
+    try:
+        fd = os.dup(0)
+    except OSError as error:
+        log.warning("control.lost", error=error.strerror)
+        return
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -22,6 +22,7 @@ from typing import Any
 from mosaic.contracts.events import MAX_LINE_BYTES
 from mosaic.errors import StoreError
 from mosaic.logs import get_logger
+from mosaic.worker.secret_mask import SecretMask
 
 FLUSH_INTERVAL_S = 0.03
 MAX_PENDING_BYTES = 64 * 1024 * 1024
@@ -53,6 +54,7 @@ class Journal:
         self._is_failing = False
         self._writing = threading.Lock()
         self._stopping = threading.Event()
+        self._mask = SecretMask(os.environ)
         self._fd = _STDOUT
         if path is not None:
             self._fd = _open_for_append(path)
@@ -125,7 +127,9 @@ class Journal:
         while self._is_open and (
             len(self._buffer) > MAX_BUFFERED_EVENTS or self._pending_bytes > MAX_PENDING_BYTES
         ):
-            time.sleep(0.001)
+            # Rather than wait for the thread, do its work; sleep only where the disk refuses.
+            if not self.flush():
+                time.sleep(FLUSH_INTERVAL_S)
         if not self._is_open:
             self._buffer.clear()
             self._pending_bytes = 0
@@ -140,7 +144,7 @@ class Journal:
             ]
             del self._buffer[:count]
             self._next_seq += count
-            self._unwritten += "".join(lines).encode("ascii")
+            self._unwritten += self._mask.apply("".join(lines)).encode("ascii")
             self._pending_bytes = len(self._unwritten)
 
     def _write(self) -> bool:

@@ -182,7 +182,10 @@ def _described(value: Any) -> str:
     kind: Any = type(value)
     if kind.__repr__ is object.__repr__:
         return f"<{kind.__qualname__}>"
-    return _unicode(repr(value)[:_MAX_DESCRIPTION])
+    try:
+        return _unicode(repr(value)[:_MAX_DESCRIPTION])
+    except Exception:  # noqa: BLE001 (foreign code: a broken repr must not stop the journal)
+        return f"<{kind.__qualname__}>"
 
 
 def _unicode(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.daemon.launch_command import LaunchCommand, resolve_command
+from mosaic.daemon.launch.command import LaunchCommand, resolve_command
 from mosaic.errors import ConfigError, UnknownWorkerError
 from tests.worker_samples import DAEMON_PYTHON, OTHER_PYTHON, SDK, KnownWorkers, entry, submission
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.daemon.log_stream import LogTail, stream_logs
-from mosaic.daemon.run_feed import RunFeed
+from mosaic.daemon.streams.log_stream import LogTail, stream_logs
+from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.errors import ConfigError
 
 
@@ -84,9 +84,7 @@ async def test_following_ends_when_the_run_is_over_and_everything_is_read(log: P
     over = iter([False, True, True])
     pieces = []
 
-    async for piece in stream_logs(
-        "R", {"stdout": log}, 0, [], lambda: next(over), RunFeed()
-    ):
+    async for piece in stream_logs("R", {"stdout": log}, 0, [], lambda: next(over), RunFeed()):
         pieces.append(piece.data)
         if len(pieces) == 1:
             with log.open("ab") as file:

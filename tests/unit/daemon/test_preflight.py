@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
-from mosaic.daemon.launch_command import resolve_command
+from mosaic.daemon.launch.command import resolve_command
 from mosaic.daemon.machine import Capacity
 from mosaic.daemon.preflight import (
     PreflightResult,

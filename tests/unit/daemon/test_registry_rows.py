@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry_rows import (
+from mosaic.daemon.registry.rows import (
     LIST_COLUMNS,
     RUN_COLUMNS,
     capabilities_document,

@@ -138,9 +138,7 @@ def test_a_stopped_run_whose_host_is_lost_counts_as_canceled() -> None:
 
 
 def test_reaching_a_limit_gracefully_is_a_success_that_names_the_limit() -> None:
-    decision = decide(
-        RunStatus(RunState.EXEC, 1), Exited(exit_record(0, stop_reason="time_limit"))
-    )
+    decision = decide(RunStatus(RunState.EXEC, 1), Exited(exit_record(0, stop_reason="time_limit")))
     assert decision.changes["outcome"] is Outcome.SUCCEEDED
     assert decision.changes["stop_reason"] == "max_duration"
 

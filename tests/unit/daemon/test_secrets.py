@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mosaic import logs
-from mosaic.daemon import secrets
-from mosaic.daemon.secrets import SecretVault, needed_secrets, redact_config, split_secrets
+from mosaic.daemon.launch import secrets
+from mosaic.daemon.launch.secrets import SecretVault, needed_secrets, redact_config, split_secrets
 from mosaic.errors import UnknownRunError
 from mosaic.paths import Home
 from tests.hostile_strings import TRAVERSALS

@@ -6,7 +6,7 @@ import json
 
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
 from mosaic.daemon.preflight_result import PreflightResult
-from mosaic.daemon.worker_entry import WorkerEntry, find_worker, unknown_worker
+from mosaic.daemon.workers.entry import WorkerEntry, find_worker, unknown_worker
 from mosaic.errors import DependencyError
 from tests.worker_samples import entry
 

@@ -129,6 +129,15 @@ def test_value_that_contains_itself_ends() -> None:
     assert "..." in encode(endless)
 
 
+class BrokenRepr:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_value_that_cannot_say_what_it_is_gets_the_name_of_its_type() -> None:
+    assert decoded(encode({"odd": BrokenRepr()})) == {"odd": "<BrokenRepr>"}
+
+
 class Tensor:
     """What torch and jax have in common, without either."""
 

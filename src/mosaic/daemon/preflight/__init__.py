@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from mosaic.contracts.run_config import TrainRunConfig
-from mosaic.daemon.launch_command import LaunchCommand
+from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.machine import Capacity
 from mosaic.daemon.preflight import (
     disk_space,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mosaic.daemon.interpreters import check_python, python_version, version_text
 from mosaic.daemon.preflight.subject import Subject
 from mosaic.daemon.preflight_result import PreflightResult
+from mosaic.daemon.workers.interpreters import check_python, python_version, version_text
 from mosaic.errors import InterpreterError
 
 CHECK = "interpreter"

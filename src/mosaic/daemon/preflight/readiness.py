@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 
 from mosaic.contracts.capabilities import ReadinessCheck
-from mosaic.daemon.launch_environment import inherited_environment, passed_secrets
+from mosaic.daemon.launch.environment import inherited_environment, passed_secrets
 from mosaic.daemon.preflight.subject import Subject
 from mosaic.daemon.preflight_result import PreflightResult
 from mosaic.errors import DependencyError

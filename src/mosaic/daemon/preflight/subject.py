@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mosaic.contracts.run_config import TrainRunConfig
-from mosaic.daemon.launch_command import LaunchCommand
+from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.machine import Capacity
 from mosaic.paths import Home
 

@@ -7,10 +7,10 @@ import sys
 import threading
 from pathlib import Path
 
-from mosaic.daemon.launch_environment import inherited_environment, joined_path
+from mosaic.daemon.launch.environment import inherited_environment, joined_path
 from mosaic.daemon.preflight.subject import Subject
 from mosaic.daemon.preflight_result import PreflightResult
-from mosaic.daemon.probe import run_probe
+from mosaic.daemon.workers.probe import run_probe
 from mosaic.errors import ConfigError, DependencyError
 
 CHECK = "worker"

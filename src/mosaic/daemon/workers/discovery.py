@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.daemon.interpreters import check_python
-from mosaic.daemon.launch_environment import inherited_environment, joined_path
-from mosaic.daemon.probe import run_probe
-from mosaic.daemon.worker_entry import WorkerEntry, readiness_from_dict
+from mosaic.daemon.launch.environment import inherited_environment, joined_path
+from mosaic.daemon.workers.entry import WorkerEntry, readiness_from_dict
+from mosaic.daemon.workers.interpreters import check_python
+from mosaic.daemon.workers.probe import run_probe
 from mosaic.errors import MosaicError
 
 DISCOVERY_MODULE = "mosaic.worker.discovery"

@@ -11,7 +11,7 @@ from typing import Any
 
 from mosaic.contracts.run_record import Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureReason, Outcome, RunState
-from mosaic.daemon.row_checksum import SqlValue, row_checksum
+from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
 
 # Every column of `runs` but the checksum, in the order of the table.
 RUN_COLUMNS: dict[str, type] = {
@@ -78,6 +78,7 @@ _STATES = {state.value: state for state in RunState}
 _OUTCOMES: dict[str | None, Outcome | None] = {outcome.value: outcome for outcome in Outcome}
 _OUTCOMES[None] = None
 _NO_PROGRESS = Progress()
+_NO_VALUES = (0, 0, None, None, None, None, None)
 _MAX_INTEGER = 2**63 - 1
 
 RunRow = dict[str, SqlValue]
@@ -163,7 +164,8 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         progress=Progress(
             steps, total_steps, episodes, total_episodes, last_return, mean_return, rate
         )
-        if steps or episodes or total_steps or total_episodes or rate or last_return
+        if (steps, episodes, total_steps, total_episodes, last_return, mean_return, rate)
+        != _NO_VALUES
         else _NO_PROGRESS,
         cpus=cpus,
         memory_mb=memory_mb,

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mosaic.daemon.run_feed import RunFeed
+from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.errors import ConfigError
 
 CHUNK_BYTES = 262_144

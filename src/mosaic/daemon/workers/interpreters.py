@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-from mosaic.daemon.probe import run_probe
+from mosaic.daemon.workers.probe import run_probe
 from mosaic.errors import InterpreterError
 
 OLDEST_PYTHON = (3, 11)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from mosaic.daemon.run_feed import RunFeed
+from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.telemetry.journal_reader import read_raw_events
 
 POLL_S = 0.2

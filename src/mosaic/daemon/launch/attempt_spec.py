@@ -9,10 +9,10 @@ from mosaic.contracts import worker_environment as variables
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_files import AttemptSpec, shared_memory_prefixes
 from mosaic.contracts.run_record import RunRecord
-from mosaic.daemon.launch_command import LaunchCommand, resolve_command, worker_environment
-from mosaic.daemon.launch_environment import passed_secrets
-from mosaic.daemon.secrets import SecretVault, needed_secrets
-from mosaic.daemon.worker_catalog import WorkerCatalog
+from mosaic.daemon.launch.command import LaunchCommand, resolve_command, worker_environment
+from mosaic.daemon.launch.environment import passed_secrets
+from mosaic.daemon.launch.secrets import SecretVault, needed_secrets
+from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import HomeError, SecretLostError
 from mosaic.files import atomic_write, atomic_write_json
 from mosaic.paths import Home
@@ -63,6 +63,9 @@ class SpecBuilder:
             contract[variables.CONTROL] = "stdin"
             if not command.has_stdout_events:
                 contract[variables.JOURNAL] = str(files.journal)
+        secrets = self._secrets(record.run_id, config)
+        if secrets:
+            contract[variables.SECRET_NAMES] = ",".join(sorted(secrets))
         max_steps = config.schedule.max_steps
         if max_steps is not None:
             contract[variables.MAX_STEPS] = str(max_steps)
@@ -76,7 +79,7 @@ class SpecBuilder:
             environment=worker_environment(
                 config, command, gpu_slots=record.gpu_slots, contract=contract
             ),
-            secrets=self._secrets(record.run_id, config),
+            secrets=secrets,
             control_socket=str(self._home.control_socket(record.run_id, record.attempt)),
             control="stdin" if command.is_sdk_worker else "signals",
             stdout_events=command.has_stdout_events,

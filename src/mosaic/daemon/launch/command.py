@@ -14,8 +14,8 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from mosaic.contracts.run_config import TrainRunConfig
-from mosaic.daemon.launch_environment import build_environment
-from mosaic.daemon.worker_entry import WorkerEntry
+from mosaic.daemon.launch.environment import build_environment
+from mosaic.daemon.workers.entry import WorkerEntry
 from mosaic.errors import ConfigError
 
 _PYTHON_WORDS = ("python", "python3")

@@ -11,7 +11,8 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.registry_rows import (
+from mosaic.daemon.registry.row_checksum import row_checksum
+from mosaic.daemon.registry.rows import (
     LIST_COLUMNS,
     RUN_COLUMNS,
     TRANSITION_COLUMNS,
@@ -19,8 +20,7 @@ from mosaic.daemon.registry_rows import (
     record_of,
     transition_of,
 )
-from mosaic.daemon.registry_schema import connect_read_only
-from mosaic.daemon.row_checksum import row_checksum
+from mosaic.daemon.registry.schema import connect_read_only
 from mosaic.errors import CorruptStoreError, UnknownRunError
 
 # Above this the memory of finished runs (about 1.5 kB each) is given back.

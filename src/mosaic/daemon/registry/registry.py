@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon.registry_reader import RegistryReader, RunFilter
-from mosaic.daemon.registry_recovery import RecoveryReport, back_up, open_registry
-from mosaic.daemon.registry_rows import RunRow
-from mosaic.daemon.registry_schema import connect
-from mosaic.daemon.registry_store import RegistryStore
-from mosaic.daemon.registry_writer import RegistryWriter
-from mosaic.daemon.run_file import NewRun, write_row_file
-from mosaic.daemon.sqlite_errors import store_error
+from mosaic.daemon.registry.reader import RegistryReader, RunFilter
+from mosaic.daemon.registry.recovery import RecoveryReport, back_up, open_registry
+from mosaic.daemon.registry.rows import RunRow
+from mosaic.daemon.registry.run_file import NewRun, write_row_file
+from mosaic.daemon.registry.schema import connect
+from mosaic.daemon.registry.sqlite_errors import store_error
+from mosaic.daemon.registry.store import RegistryStore
+from mosaic.daemon.registry.writer import RegistryWriter
 from mosaic.errors import StoreError
 from mosaic.logs import get_logger
 from mosaic.paths import Home

@@ -16,9 +16,9 @@ from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.run_files import AttemptFiles, RunFiles
 from mosaic.contracts.run_record import Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry_rows import RunRow, columns_of
-from mosaic.daemon.registry_store import RegistryStore
-from mosaic.daemon.run_file import read_run_file
+from mosaic.daemon.registry.rows import RunRow, columns_of
+from mosaic.daemon.registry.run_file import read_run_file
+from mosaic.daemon.registry.store import RegistryStore
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 

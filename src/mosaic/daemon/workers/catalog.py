@@ -19,14 +19,14 @@ from typing import Any
 
 import mosaic
 from mosaic.contracts.worker_manifest import WorkerManifest, parse_worker_manifest
-from mosaic.daemon.worker_discovery import Announcement, describe
-from mosaic.daemon.worker_entry import (
+from mosaic.daemon.workers.discovery import Announcement, describe
+from mosaic.daemon.workers.entry import (
     ENTRY_POINT_SOURCE,
     WorkerEntry,
     find_worker,
     unknown_worker,
 )
-from mosaic.daemon.worker_fingerprint import (
+from mosaic.daemon.workers.fingerprint import (
     installed_fingerprint,
     installed_workers,
     manifest_fingerprint,

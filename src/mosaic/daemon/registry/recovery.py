@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mosaic.daemon.mounts import NETWORK, filesystem_type
-from mosaic.daemon.registry_reconcile import Reconciliation, reconcile
-from mosaic.daemon.registry_rows import RUN_COLUMNS, TRANSITION_COLUMNS
-from mosaic.daemon.registry_schema import (
+from mosaic.daemon.registry.reconcile import Reconciliation, reconcile
+from mosaic.daemon.registry.row_checksum import row_checksum
+from mosaic.daemon.registry.rows import RUN_COLUMNS, TRANSITION_COLUMNS
+from mosaic.daemon.registry.run_file import write_run_file
+from mosaic.daemon.registry.schema import (
     check_header,
     check_schema,
     connect,
@@ -26,10 +28,8 @@ from mosaic.daemon.registry_schema import (
     migration_scripts,
     version_of,
 )
-from mosaic.daemon.registry_store import RegistryStore
-from mosaic.daemon.row_checksum import row_checksum
-from mosaic.daemon.run_file import write_run_file
-from mosaic.daemon.sqlite_errors import is_environment_error
+from mosaic.daemon.registry.sqlite_errors import is_environment_error
+from mosaic.daemon.registry.store import RegistryStore
 from mosaic.errors import CorruptStoreError, HomeError
 from mosaic.files import sync_directory
 from mosaic.logs import get_logger

@@ -12,7 +12,8 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import LEGAL_TRANSITIONS, RunState
-from mosaic.daemon.registry_rows import (
+from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
+from mosaic.daemon.registry.rows import (
     RUN_COLUMNS,
     RunRow,
     capabilities_document,
@@ -20,8 +21,7 @@ from mosaic.daemon.registry_rows import (
     row_of,
     transition_row,
 )
-from mosaic.daemon.row_checksum import SqlValue, row_checksum
-from mosaic.daemon.run_file import NewRun
+from mosaic.daemon.registry.run_file import NewRun
 from mosaic.errors import RunStateError, UnknownRunError
 
 # The verdict on a run; nothing may change it once the run is over.

@@ -13,8 +13,8 @@ from typing import Any
 from mosaic.contracts.run_files import RunFiles
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon.registry_rows import RUN_COLUMNS, RunRow, row_of, storable
-from mosaic.daemon.row_checksum import row_checksum
+from mosaic.daemon.registry.row_checksum import row_checksum
+from mosaic.daemon.registry.rows import RUN_COLUMNS, RunRow, row_of, storable
 from mosaic.files import atomic_write_json
 
 RUN_FILE_VERSION = 1

@@ -1,0 +1,1 @@
+"""The durable registry of runs: verified rows, one writer, backup and rebuild."""

@@ -1,0 +1,1 @@
+"""What clients follow: changed runs, logs and events, each at its own pace."""

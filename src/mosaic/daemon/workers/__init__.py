@@ -1,0 +1,1 @@
+"""Which workers there are, found without importing any of them here."""
