@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-import sys
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -273,6 +273,9 @@ def is_allowed(change: Change, daemon: ChaosDaemon) -> bool:
         return "victim" not in path.parts
     if path.is_relative_to("/dev/shm") or path.is_relative_to("/sys/fs/cgroup"):
         return "mosaic" in str(path)
-    # Python keeps what it compiled beside the sources it belongs to.
+    # Before Python names the folder for temporary files it tries to make one there.
+    if path.parent == Path(tempfile.gettempdir()) and re.fullmatch(r"[a-z0-9_]{8}", path.name):
+        return True
+    # It keeps what it compiled beside the sources it belongs to.
     is_bytecode = path.parent.name == "__pycache__" or path.name == "__pycache__"
     return is_bytecode or path.is_relative_to("/proc") or path == Path("/dev/null")

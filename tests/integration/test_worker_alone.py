@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -199,3 +200,27 @@ sys.exit(worker_main(lambda: WorkerCapabilities("greedy"), Config, train))
         assert worker.wait(timeout_s=10) == 0
         last = worker.events()[-1]
     assert (last["type"], last["payload"]["stop_reason"]) == ("run_completed", "time_limit")
+
+
+def test_a_secret_in_a_traceback_does_not_reach_the_journal(tmp_path: Path) -> None:
+    """A crash that quotes the key is told without the key."""
+    program = tmp_path / "leaky.py"
+    program.write_text(
+        "import dataclasses, os, sys\n"
+        "from mosaic.contracts.capabilities import WorkerCapabilities\n"
+        "from mosaic.worker import worker_main\n"
+        "@dataclasses.dataclass(frozen=True)\n"
+        "class Config:\n"
+        "    pass\n"
+        "def train(run):\n"
+        "    raise RuntimeError('cannot log in with ' + os.environ['SOME_API_KEY'])\n"
+        "sys.exit(worker_main(lambda: WorkerCapabilities('leaky'), Config, train))\n"
+    )
+    journal = tmp_path / "events.jsonl"
+    environment = {**os.environ, "SOME_API_KEY": "canary-77aa", "MOSAIC_JOURNAL": str(journal)}
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert b"canary-77aa" not in journal.read_bytes()
+    assert b"cannot log in with ***" in journal.read_bytes()

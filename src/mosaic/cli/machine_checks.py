@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mosaic import __version__
@@ -22,12 +20,11 @@ if TYPE_CHECKING:
 MIN_PYTHON = (3, 11)
 LOW_DISK_BYTES = 2_000_000_000
 LOW_SHM_BYTES = 64_000_000
-CGROUPS = Path("/sys/fs/cgroup")
 
 
 def check_machine(home: Home) -> list[CheckResult]:
     """What can be seen without the daemon."""
-    return [check_python(), check_home(home), check_disk(home), check_containment(), check_shm()]
+    return [check_python(), check_home(home), check_disk(home), check_shm()]
 
 
 def check_python() -> CheckResult:
@@ -69,31 +66,19 @@ def check_disk(home: Home) -> CheckResult:
     )
 
 
-def check_containment() -> CheckResult:
-    """Whether this user may make control groups, which hold a run together whatever it does."""
-    folder = _own_group()
-    ok = folder is not None and os.access(folder, os.W_OK) and (folder / "cgroup.kill").exists()
+def check_containment(health: Health) -> CheckResult:
+    """Whether runs are held together by control groups, which nothing they start can leave."""
+    ok = health.containment == "cgroup"
     return CheckResult(
         "containment",
         ok,
-        f"control group {folder} can be divided"
+        "each run has a control group of its own"
         if ok
-        else "no control group of our own: a run's runaway children are found by other means",
+        else "no control groups: a run's runaway children are found by other means",
         "start the daemon in a delegated group: "
         "systemd-run --user --scope -p Delegate=yes mosaic daemon start",
         required=False,
     )
-
-
-def _own_group() -> Path | None:
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        if line.startswith("0::"):
-            return CGROUPS / line.removeprefix("0::").lstrip("/")
-    return None
 
 
 def check_shm() -> CheckResult:
@@ -122,6 +107,7 @@ def check_daemon(client: TrainerClient) -> list[CheckResult]:
         CheckResult("daemon", False, alarm, "see `mosaic daemon status`", required=True)
         for alarm in health.alarms
     ]
+    found.append(check_containment(health))
     gpus = amount(health.gpus_total, "GPU") if health.gpus_total else "none; runs use the CPU"
     found.append(CheckResult("gpus", True, gpus, "", required=False))
     if not workers:

@@ -51,7 +51,7 @@ def move_to_trash(home: Home, run_id: str) -> Path | None:
     """Atomically take a run's directory out of sight; what follows may be slow or interrupted."""
     source = home.run(run_id).directory
     target = home.trash / run_id
-    shutil.rmtree(target, ignore_errors=True)
+    _remove(target)
     try:
         source.rename(target)
     except FileNotFoundError:
@@ -62,12 +62,21 @@ def move_to_trash(home: Home, run_id: str) -> Path | None:
 def empty_trash(home: Home, run_id: str) -> int:
     """Delete a trashed run and its configs; returns the bytes freed."""
     target = home.trash / run_id
-    freed = sum(_size(path) for path in target.rglob("*")) if target.is_dir() else 0
-    shutil.rmtree(target, ignore_errors=True)
+    is_ours = target.is_dir() and not target.is_symlink()
+    freed = sum(_size(path) for path in target.rglob("*")) if is_ours else 0
+    _remove(target)
     for config in (home.config(run_id), *home.configs.glob(f"worker-{run_id}-*.json")):
         freed += _size(config)
         config.unlink(missing_ok=True)
     return freed
+
+
+def _remove(target: Path) -> None:
+    """Somebody may have put a link there: then the link goes, and what it points at stays."""
+    if target.is_symlink():
+        target.unlink()
+    else:
+        shutil.rmtree(target, ignore_errors=True)
 
 
 def _size(path: Path) -> int:

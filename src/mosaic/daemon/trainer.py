@@ -34,6 +34,7 @@ from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunErro
 from mosaic.files import read_json, tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
+from mosaic.runhost.control_groups import available_containment
 from mosaic.telemetry.queries import recent_metrics
 
 log = get_logger(__name__)
@@ -65,6 +66,7 @@ class Trainer:
             home, registry, self._catalog, self._vault, self._scheduler.capacity
         )
         self.sessions = WorkerSessions(home, self._active_run)
+        self._containment = available_containment()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -274,6 +276,7 @@ class Trainer:
             ),
             "gpus_total": len(capacity.gpus),
             "gpus_free": len(set(capacity.gpus) - busy_gpus),
+            "containment": self._containment,
         }
 
     async def _summary(self, run_id: str) -> RunRecord:

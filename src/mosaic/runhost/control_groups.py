@@ -66,6 +66,14 @@ def planned_groups(name: str) -> list[str]:
     return [f"{parent}/{name}" for parent in (unified, pids) if parent is not None]
 
 
+def available_containment() -> str:
+    """How runs can be held together here, found out by trying; for the daemon's health report."""
+    probe = ControlGroups.create(planned_groups(f"mosaic-probe-{os.getpid()}"), 1, None)
+    can_kill = probe.can_kill
+    probe.remove()
+    return "cgroup" if can_kill else "subreaper"
+
+
 def task_allowance(max_processes: int) -> int:
     """`pids.max` counts threads too, and a numerical library starts one per core."""
     return 4 * max_processes + 256

@@ -100,6 +100,7 @@ class Health:
     memory_mb_free: int
     gpus_total: int
     gpus_free: int
+    containment: str = ""  # "cgroup" or "subreaper"
 
     @classmethod
     def from_proto(cls, message: pb.HealthResponse) -> Health:

@@ -11,6 +11,7 @@ from time import time
 from typing import Any
 
 from mosaic.contracts.events import EventType
+from mosaic.logs import mask_hidden
 from mosaic.worker.assignment import Assignment
 from mosaic.worker.journal import DeferredEvent, Journal
 from mosaic.worker.json_text import encode, encode_number, freeze, frozen_text
@@ -28,6 +29,8 @@ class EventWriter:
         self._journal = journal
         self._append: Callable[[str], None] = journal.append
         self._defer: Callable[[DeferredEvent], None] = journal.defer
+        self._metric_kind = journal.add_formatter(self._metric_body)
+        self._step_kind = journal.add_formatter(self._step_body)
         # In its own journal every line inherits these from the first one; stdout may be shared.
         self._who = "" if journal.path else identity_fields(assignment)
         self._names: dict[str, str] = {}
@@ -36,7 +39,7 @@ class EventWriter:
     def metric(self, name: str, value: float, step: int) -> None:
         """One scalar (a Python, numpy or torch number) at one global step."""
         quoted = self._names.get(name) or self._quoted(name)
-        self._defer((self._metric_body, time(), quoted, float(value), int(step)))
+        self._defer((self._metric_kind, time(), quoted, float(value), int(step)))
 
     def metrics(self, values: Mapping[str, float], step: int) -> None:
         for name, value in values.items():
@@ -66,7 +69,7 @@ class EventWriter:
         if render_hint is not None:
             more += f',"render_hint":{encode(render_hint)}'
         event = (
-            self._step_body,
+            self._step_kind,
             time(),
             # These class checks cost half as much as the conversions they save.
             episode_index if episode_index.__class__ is int else int(episode_index),
@@ -135,7 +138,8 @@ class EventWriter:
         )
 
     def _write(self, kind: EventType, fields: Mapping[str, Any]) -> None:
-        body = encode(fields)[1:-1]
+        # A traceback may quote a secret; the journal is a file and must not.
+        body = mask_hidden(encode(fields))[1:-1]
         self._append(f'"type":"{kind.value}","timestamp":{time():.6f},{self._who}{body}')
 
     def _quoted(self, name: str) -> str:

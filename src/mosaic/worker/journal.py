@@ -16,6 +16,7 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,10 @@ _WRAPPING_BYTES = 32
 MAX_BODY_BYTES = MAX_LINE_BYTES - _WRAPPING_BYTES
 _LARGE_FIELD_BYTES = 4096
 
-# Its first item turns the whole of it into the body of a line.
+# Its first item is the number of the formatter that makes the body of a line from it. A number,
+# since a tuple of plain values is nothing the garbage collector has to look after.
 DeferredEvent = tuple[Any, ...]
+Formatter = Callable[[DeferredEvent], str]
 
 log = get_logger(__name__)
 
@@ -47,6 +50,7 @@ class Journal:
         self.path = path
         self.dropped = 0  # events nobody can receive any more: the reader of stdout has gone
         self._buffer: list[DeferredEvent | str] = []
+        self._formatters: list[Formatter] = []
         self._unwritten = bytearray()  # whole lines, but for the rest of a line cut by the system
         self._pending_bytes = 0
         self._next_seq = 0
@@ -66,6 +70,11 @@ class Journal:
         atexit.register(self.close)
         _open_journals.add(self)
 
+    def add_formatter(self, formatter: Formatter) -> int:
+        """The number by which deferred events ask for this formatter."""
+        self._formatters.append(formatter)
+        return len(self._formatters) - 1
+
     def append(self, body: str) -> None:
         """Take the inside of a JSON object in ASCII, such as `"type":"metric","step":1`."""
         if len(body) > MAX_BODY_BYTES:
@@ -75,7 +84,7 @@ class Journal:
         self.defer(body)
 
     def defer(self, event: DeferredEvent | str) -> None:
-        """Take something small and unchanging: `event[0](event)` will make the body of it."""
+        """Take something small and unchanging; its formatter makes the body of it later."""
         # Appending to a list is atomic, and the flusher removes exactly what it has copied.
         self._buffer.append(event)
         if len(self._buffer) > MAX_BUFFERED_EVENTS or self._pending_bytes > MAX_PENDING_BYTES:
@@ -139,13 +148,16 @@ class Journal:
         count = len(self._buffer)
         if count and len(self._unwritten) <= MAX_PENDING_BYTES:
             lines = [
-                f'{{"seq":{seq},{event if isinstance(event, str) else event[0](event)}}}\n'
+                f'{{"seq":{seq},{event if isinstance(event, str) else self._body(event)}}}\n'
                 for seq, event in enumerate(self._buffer[:count], self._next_seq)
             ]
             del self._buffer[:count]
             self._next_seq += count
             self._unwritten += self._mask.apply("".join(lines)).encode("ascii")
             self._pending_bytes = len(self._unwritten)
+
+    def _body(self, event: DeferredEvent) -> str:
+        return self._formatters[event[0]](event)
 
     def _write(self) -> bool:
         """One attempt. What remains after a short write is written before anything else."""

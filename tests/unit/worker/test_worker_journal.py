@@ -8,7 +8,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -69,8 +68,9 @@ def test_events_reach_the_file_without_being_flushed(journal: Journal, path: Pat
     wait_until(lambda: path.read_bytes() == b'{"seq":0,"n":1}\n', timeout_s=5)
 
 
-def test_deferred_event_is_formatted_by_its_first_item(journal: Journal, path: Path) -> None:
-    journal.defer((lambda event: f'"n":{event[1]}', 7))
+def test_deferred_event_is_formatted_when_it_is_written(journal: Journal, path: Path) -> None:
+    kind = journal.add_formatter(lambda event: f'"n":{event[1]}')
+    journal.defer((kind, 7))
     assert journal.flush()
     assert path.read_bytes() == b'{"seq":0,"n":7}\n'
 
@@ -179,14 +179,14 @@ def test_caller_waits_when_too_many_events_are_buffered(
     monkeypatch.setattr(journal_module, "MAX_BUFFERED_EVENTS", 10)
     monkeypatch.setattr(journal_module, "MAX_PENDING_BYTES", 0)
     disk = full_disk(room=0)
-    body: Callable[[Any], str] = lambda event: f'"n":{event[1]}'  # noqa: E731
-    journal.defer((body, 0))
+    kind = journal.add_formatter(lambda event: f'"n":{event[1]}')
+    journal.defer((kind, 0))
     wait_until(lambda: disk.refusals, timeout_s=5)
     finished = threading.Event()
 
     def send() -> None:
         for n in range(1, 100):
-            journal.defer((body, n))
+            journal.defer((kind, n))
         finished.set()
 
     threading.Thread(target=send).start()

@@ -382,7 +382,7 @@ class GetHealthRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class HealthResponse(_message.Message):
-    __slots__ = ("healthy", "pid", "started_at", "version", "home", "addresses", "live_runs", "queued_runs", "alarms", "rss_mb", "cpus_total", "cpus_free", "memory_mb_total", "memory_mb_free", "gpus_total", "gpus_free")
+    __slots__ = ("healthy", "pid", "started_at", "version", "home", "addresses", "live_runs", "queued_runs", "alarms", "rss_mb", "cpus_total", "cpus_free", "memory_mb_total", "memory_mb_free", "gpus_total", "gpus_free", "containment")
     HEALTHY_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
     STARTED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -399,6 +399,7 @@ class HealthResponse(_message.Message):
     MEMORY_MB_FREE_FIELD_NUMBER: _ClassVar[int]
     GPUS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     GPUS_FREE_FIELD_NUMBER: _ClassVar[int]
+    CONTAINMENT_FIELD_NUMBER: _ClassVar[int]
     healthy: bool
     pid: int
     started_at: float
@@ -415,7 +416,8 @@ class HealthResponse(_message.Message):
     memory_mb_free: int
     gpus_total: int
     gpus_free: int
-    def __init__(self, healthy: _Optional[bool] = ..., pid: _Optional[int] = ..., started_at: _Optional[float] = ..., version: _Optional[str] = ..., home: _Optional[str] = ..., addresses: _Optional[_Iterable[str]] = ..., live_runs: _Optional[int] = ..., queued_runs: _Optional[int] = ..., alarms: _Optional[_Iterable[str]] = ..., rss_mb: _Optional[float] = ..., cpus_total: _Optional[int] = ..., cpus_free: _Optional[int] = ..., memory_mb_total: _Optional[int] = ..., memory_mb_free: _Optional[int] = ..., gpus_total: _Optional[int] = ..., gpus_free: _Optional[int] = ...) -> None: ...
+    containment: str
+    def __init__(self, healthy: _Optional[bool] = ..., pid: _Optional[int] = ..., started_at: _Optional[float] = ..., version: _Optional[str] = ..., home: _Optional[str] = ..., addresses: _Optional[_Iterable[str]] = ..., live_runs: _Optional[int] = ..., queued_runs: _Optional[int] = ..., alarms: _Optional[_Iterable[str]] = ..., rss_mb: _Optional[float] = ..., cpus_total: _Optional[int] = ..., cpus_free: _Optional[int] = ..., memory_mb_total: _Optional[int] = ..., memory_mb_free: _Optional[int] = ..., gpus_total: _Optional[int] = ..., gpus_free: _Optional[int] = ..., containment: _Optional[str] = ...) -> None: ...
 
 class DeleteRunResponse(_message.Message):
     __slots__ = ("freed_bytes",)
