@@ -51,21 +51,24 @@ class TracedDaemon(ChaosDaemon):
             start_new_session=True,
         )
 
+    @property
+    def text(self) -> str:
+        return self.trace.read_text(errors="replace")
+
     def changes(self) -> Iterator[Change]:
         """Every file opened for writing, made, renamed or deleted, once the daemon has ended."""
-        exited = f"{self.pid} +++ exited"
-        wait_until(lambda: exited in self.trace.read_text(errors="replace"), 10, "strace to end")
+        exited = re.compile(rf"^{self.pid} +\+\+\+ ", re.MULTILINE)
+        wait_until(lambda: exited.search(self.text), 10, "strace to end")
         folders: dict[str, Path] = {}
-        with self.trace.open(errors="replace") as lines:
-            for line in lines:
-                match = _LINE.match(line)
-                if match is None or int(match["result"]) < 0:
-                    continue
-                paths = _paths(match["arguments"], folders, match["pid"])
-                is_open = match["call"] in ("open", "openat")
-                if not is_open or _WRITING.search(match["arguments"]):
-                    for path in paths:
-                        yield Change(match["call"], path)
+        for line in self.text.splitlines():
+            match = _LINE.match(line)
+            if match is None or int(match["result"]) < 0:
+                continue
+            paths = _paths(match["arguments"], folders, match["pid"])
+            is_open = match["call"] in ("open", "openat")
+            if not is_open or _WRITING.search(match["arguments"]):
+                for path in paths:
+                    yield Change(match["call"], path)
 
     def start(self, *arguments: str) -> None:
         super().start(*arguments)

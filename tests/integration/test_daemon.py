@@ -306,6 +306,13 @@ def test_events_stream_without_gap_from_any_cursor(daemon: DaemonHarness) -> Non
     assert len(batches[0].events()) + len(rest) == len(live)
 
 
+def test_equal_seeds_give_equal_digests_and_others_do_not(daemon: DaemonHarness) -> None:
+    runs = [daemon.submit(config={"episodes": 4, "seed": seed}) for seed in (1, 1, 2)]
+    first, same, other = (daemon.wait_over(run_id).metrics_digest for run_id in runs)
+    assert len(first) == 64
+    assert first == same != other
+
+
 def test_watching_sees_the_run_end(daemon: DaemonHarness) -> None:
     run_id = daemon.submit(config={"episodes": 3})
     seen = []

@@ -53,6 +53,7 @@ from mosaic.errors import (
 from mosaic.files import tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
+from mosaic.telemetry.digest import metrics_digest
 from mosaic.telemetry.ingest import IngestReport
 
 log = get_logger(__name__)
@@ -249,6 +250,9 @@ class Supervisor:
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
             await self.executor.destroy(key)
         await self._drain(run)
+        store = self.home.run(run.run_id).telemetry
+        digest = await asyncio.to_thread(metrics_digest, store)
+        run.record = replace(run.record, metrics_digest=digest)
         if run.reported is not None:
             await run.reported  # what the journal said comes before the end
         await self._retrying(run, self._ending_event(run, verdict))

@@ -47,7 +47,10 @@ def last_words(record: RunRecord) -> dict[str, Any]:
     While it lives this goes to the registry in batches; at the end it must be exact, also when the
     daemon is killed right after it.
     """
-    names = ("progress", "last_heartbeat_at", "quarantined_lines", "env_id", "checkpoint_uri")
+    names = (
+        *("progress", "last_heartbeat_at", "quarantined_lines"),
+        *("env_id", "checkpoint_uri", "metrics_digest"),
+    )
     values = {name: getattr(record, name) for name in names}
     if record.capabilities:
         values["capabilities"] = record.capabilities
