@@ -19,7 +19,7 @@ from typing import Any
 from mosaic.contracts.run_files import AttemptFiles, LiveRecord
 from mosaic.errors import RunStateError
 from mosaic.files import read_json
-from mosaic.runhost.control_groups import group_name, planned_groups
+from mosaic.runhost.control_groups import group_name, planned_groups, remove_group
 from tests.chaos.descendants import no_process_left
 from tests.daemon_harness import DaemonHarness
 from tests.waiting import wait_until
@@ -96,6 +96,14 @@ class ChaosDaemon(DaemonHarness):
         attempts = self.home.runs.glob("*/attempts/*")
         names = [group_name(path.parents[1].name, int(path.name)) for path in attempts]
         return [Path(group) for name in names for group in planned_groups(name)]
+
+    def remove_control_groups(self) -> None:
+        """As a reboot does; for attempts that were made to look like those of an earlier boot."""
+        for group in self.control_groups():
+            wait_until(lambda group=group: remove_group(str(group)), 5, f"{group} to be empty")
+
+    def secret_files(self) -> list[Path]:
+        return [path for name in self.shared_memory() for path in Path("/dev/shm", name).iterdir()]
 
 
 @contextmanager

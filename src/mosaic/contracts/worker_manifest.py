@@ -1,6 +1,6 @@
 """Manifests that announce workers living outside the daemon's own environment.
 
-A worker's folder holds `worker.toml`; `mosaic workers add FOLDER` copies it, paths made absolute, to
+A worker's folder holds `worker.toml`; `mosaic workers add FOLDER` copies it, made absolute, to
 `$MOSAIC_HOME/workers/<name>.toml`. Keys:
 
     name = "my_worker"

@@ -331,13 +331,7 @@ class Supervisor:
                     return
                 await watcher.wait(remaining)
 
-    async def pause(self, run: ActiveRun) -> RunRecord:
-        return await self._set_paused(run, True)
-
-    async def unpause(self, run: ActiveRun) -> RunRecord:
-        return await self._set_paused(run, False)
-
-    async def _set_paused(self, run: ActiveRun, wanted: bool) -> RunRecord:
+    async def set_paused(self, run: ActiveRun, wanted: bool) -> RunRecord:
         command = "pause" if wanted else "resume"
         reply = await self.executor.control(run.key, {"command": command})
         if not reply.get("ok"):

@@ -136,7 +136,7 @@ class Trainer:
                 f"The run is in state {run.record.state} and cannot be paused",
                 hint="only a run in state RDY or EXEC can be paused",
             )
-        return await self._supervisor.pause(run)
+        return await self._supervisor.set_paused(run, True)
 
     async def unpause(self, run_id: str) -> RunRecord:
         run = await self._not_over(run_id, "resumed")
@@ -145,7 +145,7 @@ class Trainer:
                 f"The run is in state {run.record.state}, not paused",
                 hint="`mosaic pause RUN` pauses it",
             )
-        return await self._supervisor.unpause(run)
+        return await self._supervisor.set_paused(run, False)
 
     async def control(self, run_id: str, command: dict[str, Any]) -> dict[str, Any]:
         run = await self._not_over(run_id, "controlled")

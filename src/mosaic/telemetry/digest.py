@@ -19,7 +19,7 @@ _TIMING = re.compile(r"sps|fps|time|second|duration|per_s", re.IGNORECASE)
 
 
 def metrics_digest(store_path: Path) -> str:
-    """SHA-256 over episodes and metrics in order; empty for none, too many, or no readable store."""
+    """SHA-256 over episodes and metrics in order; empty for none, too many, or no store."""
     try:
         with reading(store_path) as store:
             return "" if store is None else _digest(store)
