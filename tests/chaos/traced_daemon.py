@@ -20,7 +20,11 @@ _CHANGES = (
     *("renameat2", "link", "linkat", "symlink", "symlinkat", "truncate", "mknod", "mknodat"),
     *("chmod", "fchmodat", "chown", "lchown", "fchownat"),
 )
-_LINE = re.compile(r"(?P<pid>\d+) +(?P<call>\w+)\((?P<arguments>.*)\) += (?P<result>-?\d+)")
+# A call that another thread interrupted has no result on its line; it is taken for done.
+_LINE = re.compile(
+    r"(?P<pid>\d+) +(?P<call>\w+)\((?P<arguments>.*)"
+    r"(?:\) += (?P<result>-?\d+)| <unfinished \.\.\.>$)"
+)
 _WRITING = re.compile(r"O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 # A directory descriptor with its path (or AT_FDCWD with the current directory), and a string.
 _TOKEN = re.compile(r'(?:AT_FDCWD|\d+)<(?P<folder>(?:[^>\\]|\\.)*)>|"(?P<text>(?:[^"\\]|\\.)*)"')
@@ -62,7 +66,7 @@ class TracedDaemon(ChaosDaemon):
         folders: dict[str, Path] = {}
         for line in self.text.splitlines():
             match = _LINE.match(line)
-            if match is None or int(match["result"]) < 0:
+            if match is None or int(match["result"] or 0) < 0:
                 continue
             paths = _paths(match["arguments"], folders, match["pid"])
             is_open = match["call"] in ("open", "openat")

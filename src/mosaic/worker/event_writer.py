@@ -11,7 +11,6 @@ from time import time
 from typing import Any
 
 from mosaic.contracts.events import EventType
-from mosaic.logs import mask_hidden
 from mosaic.worker.assignment import Assignment
 from mosaic.worker.journal import DeferredEvent, Journal
 from mosaic.worker.json_text import encode, encode_number, freeze, frozen_text
@@ -138,8 +137,7 @@ class EventWriter:
         )
 
     def _write(self, kind: EventType, fields: Mapping[str, Any]) -> None:
-        # A traceback may quote a secret; the journal is a file and must not.
-        body = mask_hidden(encode(fields))[1:-1]
+        body = encode(fields)[1:-1]
         self._append(f'"type":"{kind.value}","timestamp":{time():.6f},{self._who}{body}')
 
     def _quoted(self, name: str) -> str:

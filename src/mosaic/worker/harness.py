@@ -17,10 +17,9 @@ from typing import Any, Generic, TypeVar
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.events import EventType
-from mosaic.contracts.hostile_text import is_secret_name
 from mosaic.contracts.manifest import RuntimeSummary
 from mosaic.errors import MosaicError, PreflightError, RequestError
-from mosaic.logs import JsonLines, hide_value
+from mosaic.logs import JsonLines
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
 from mosaic.worker.command_line import command_of, module_name, parse_arguments
@@ -130,9 +129,6 @@ class _Launch(Generic[ConfigType]):
             restore_signals()
 
     def _run(self, control: Control) -> int:
-        for name, value in os.environ.items():
-            if is_secret_name(name):
-                hide_value(value)
         try:
             data, problem = self._read_config_or_problem()
             assignment = self._assign(data)
