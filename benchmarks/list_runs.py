@@ -1,17 +1,13 @@
-"""Measures the registry: creating runs, listing 10,000 of them, opening and saving such a registry.
+"""A home with 10,000 runs: opening it, and listing all of them through daemon and client.
 
-    python benchmarks/list_runs.py [--runs 10000]
-
-Prints one JSON object. `calibration_ms` is a fixed loop on this machine at this moment: compare
-ratios to it, not milliseconds of different machines.
+The baseline of each row is the same work done by SQLite alone, in the same run.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
-import json
+import sqlite3
 import statistics
 import tempfile
 import time
@@ -21,30 +17,22 @@ from typing import Any
 
 from ulid import ULID
 
+from benchmarks.report import Report
 from mosaic.contracts.run_record import Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry.registry import NewRun, Registry, RunFilter
+from mosaic.daemon.registry.registry import NewRun, Registry
 from mosaic.daemon.registry.run_file import write_run_file
 from mosaic.paths import Home
+from tests.daemon_harness import DaemonHarness
 
+RUNS = 10_000
 FAILURE = FailureReason(FailureKind.EXIT_CODE, "The worker ended with exit code 3.", "", 3)
 
 
-def calibration_ms() -> float:
+async def timed_s(call: Callable[[], Awaitable[Any]]) -> float:
     began = time.perf_counter()
-    total = 0
-    for number in range(1_000_000):
-        total += number
-    return (time.perf_counter() - began) * 1000
-
-
-async def timed_ms(call: Callable[[], Awaitable[Any]], repeats: int = 1) -> float:
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        await call()
-        times.append((time.perf_counter() - began) * 1000)
-    return statistics.median(times)
+    await call()
+    return time.perf_counter() - began
 
 
 def sample(number: int) -> NewRun:
@@ -86,60 +74,83 @@ async def live_through(registry: Registry, run_id: str, number: int) -> None:
     )
 
 
-async def measure(home: Home, count: int) -> dict[str, float]:
-    results: dict[str, float] = {"runs": count, "calibration_ms": calibration_ms()}
+async def fill(home: Home, report: Report) -> None:
+    """10,000 finished runs, written through the registry itself."""
     registry = await Registry.open(home)
-    runs = [sample(number) for number in range(count)]
+    runs = [sample(number) for number in range(RUNS)]
     for run in runs:
         write_run_file(home.run(run.record.run_id), run)
-
-    async def one_by_one() -> None:
-        for run in runs[:200]:
-            await registry.create_run(run)
-
-    async def at_once() -> None:
-        await asyncio.gather(*(registry.create_run(run) for run in runs[200:]))
-
-    results["creates_per_s_one_by_one"] = 200 / (await timed_ms(one_by_one)) * 1000
-    results["creates_per_s_at_once"] = (count - 200) / (await timed_ms(at_once)) * 1000
-    for start in range(0, count, 500):
+    one_by_one = await timed_s(lambda: create_in_turn(registry, runs[:200]))
+    at_once = await timed_s(
+        lambda: asyncio.gather(*(registry.create_run(run) for run in runs[200:]))
+    )
+    for start in range(0, RUNS, 500):
         part = runs[start : start + 500]
         await asyncio.gather(
             *(live_through(registry, run.record.run_id, start + i) for i, run in enumerate(part))
         )
-    results["list_first_ms"] = await timed_ms(registry.list)
-    results["list_again_ms"] = await timed_ms(registry.list, 15)
-    results["list_50_ms"] = await timed_ms(lambda: registry.list(RunFilter(limit=50)), 15)
-    results["list_containing_ms"] = await timed_ms(
-        lambda: registry.list(RunFilter(contains="RUN 77")), 15
-    )
-    results["get_ms"] = await timed_ms(lambda: registry.get(runs[7].record.run_id), 50)
-    some = [run.record for run in runs[:64]]
-    results["progress_of_64_ms"] = await timed_ms(lambda: registry.update_progress(some), 15)
-    results["backup_ms"] = await timed_ms(registry.backup)
     await registry.close()
+    report.add("durable creations, in turn", f"{200 / one_by_one:,.0f}/s", "")
+    report.add(
+        "durable creations, at once",
+        f"{(RUNS - 200) / at_once:,.0f}/s",
+        f"{(RUNS - 200) / at_once / (200 / one_by_one):.1f} times in turn (group commit)",
+    )
 
-    async def reopen() -> None:
-        await (await Registry.open(home)).close()
 
-    results["open_ms"] = await timed_ms(reopen, 3)
-    home.registry.write_bytes(b"garbage")
-    results["open_damaged_with_backup_ms"] = await timed_ms(reopen)
-    home.registry.unlink()
-    home.registry_backup.unlink()
-    results["rebuild_from_directories_ms"] = await timed_ms(reopen)
-    return results
+async def create_in_turn(registry: Registry, runs: list[NewRun]) -> None:
+    for run in runs:
+        await registry.create_run(run)
+
+
+def plain_sqlite_s(home: Home) -> float:
+    """The same rows, fetched by SQLite into tuples and nothing more."""
+    connection = sqlite3.connect(home.registry)
+    began = time.perf_counter()
+    connection.execute("SELECT * FROM runs ORDER BY run_id DESC").fetchall()
+    took = time.perf_counter() - began
+    connection.close()
+    return took
+
+
+def median_ms(call: Callable[[], object], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - began) * 1e3)
+    return statistics.median(times)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10_000)
-    arguments = parser.parse_args()
+    report = Report("a home with 10,000 runs")
     with tempfile.TemporaryDirectory(prefix="mosaic-benchmark-") as folder:
-        home = Home(Path(folder))
-        home.create()
-        results = asyncio.run(measure(home, max(201, arguments.runs)))
-    print(json.dumps({name: round(value, 2) for name, value in results.items()}, indent=2))
+        daemon = DaemonHarness(Path(folder))
+        daemon.home.create()
+        asyncio.run(fill(daemon.home, report))
+        plain_ms = plain_sqlite_s(daemon.home) * 1e3
+        began = time.perf_counter()
+        daemon.start()
+        report.add(
+            "daemon start, every row verified",
+            f"{time.perf_counter() - began:.2f} s",
+            "target <= 3 s",
+        )
+        try:
+            everything = lambda: daemon.client.list_runs(limit=0)  # noqa: E731
+            first = median_ms(everything, 1)
+            assert len(everything()) == RUNS
+            again = median_ms(everything, 9)
+            newest = median_ms(lambda: daemon.client.list_runs(limit=50), 9)
+        finally:
+            daemon.close()
+    against = f"against {plain_ms:.0f} ms for SQLite alone"
+    report.add("list all, first time", f"{first:.0f} ms", f"{first / plain_ms:.1f} {against}")
+    report.add(
+        "list all, again", f"{again:.0f} ms", f"{again / plain_ms:.1f} {against}; target <= 200 ms"
+    )
+    report.add("list the newest 50", f"{newest:.1f} ms", "")
+    report.print()
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ from typing import Any
 from mosaic.errors import MosaicError
 
 MASK = "***"
+# Without a handler of its own Python would print bare event names on stderr.
+logging.getLogger("mosaic").addHandler(logging.NullHandler())
 _hidden_values: set[str] = set()
 
 

@@ -112,8 +112,12 @@ class Home:
     def create(self) -> None:
         """Make the folders, owner-only; raise HomeError with a fix when that is impossible."""
         try:
-            for folder in (self.configs, self.runs, self.trash, self.logs, self.worker_manifests):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.root.parent.mkdir(parents=True, exist_ok=True)
+            # Each by itself: `parents` would leave those in between open to everybody.
+            for folder in (self.root, self.root / "var", self.trainer, self.configs, self.runs):
+                folder.mkdir(mode=0o700, exist_ok=True)
+            for folder in (self.trash, self.logs, self.worker_manifests):
+                folder.mkdir(mode=0o700, exist_ok=True)
             make_private(self.runtime)
         except OSError as error:
             raise HomeError(

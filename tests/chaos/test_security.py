@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
+import socket
+import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
+import grpc
 import pytest
 
-from mosaic.errors import ConfigError
+from mosaic.client import TrainerClient
+from mosaic.errors import ConfigError, TrainerUnreachableError, UnauthenticatedError
+from mosaic.wire.generated import trainer_pb2 as pb
 from tests.chaos.announced_workers import announce_workers, emitting, printing
-from tests.chaos.chaos_daemon import chaos_daemon
+from tests.chaos.certificates import Authority
+from tests.chaos.chaos_daemon import chaos_daemon, python_run
 from tests.chaos.figures import record
 from tests.daemon_harness import MISBEHAVING, run_document
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.chaos
+
+SERVICE = pb.DESCRIPTOR.services_by_name["Trainer"]
+METHODS = [f"/{SERVICE.full_name}/{method.name}" for method in SERVICE.methods]
+UNKNOWN_METHODS = [f"/{SERVICE.full_name}/NoSuchCall", "/grpc.reflection.v1.ServerReflection/Info"]
+UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
+Metadata = tuple[tuple[str, str | bytes], ...]
 
 
 class CommandLineWatch:
@@ -127,3 +142,152 @@ def assert_nowhere(value: str, folders: list[Path]) -> int:
                 searched += 1
             assert not spellings_in(value, os.fsencode(path.name))
     return searched
+
+
+def call(channel: grpc.Channel, method: str, metadata: Metadata, body: bytes) -> grpc.StatusCode:
+    """How any method, of whatever kind, answers to one message; the first answer is enough."""
+    answers = channel.stream_stream(method)(iter([body]), metadata=metadata, timeout=20)
+    try:
+        for _ in answers:
+            answers.cancel()
+            return grpc.StatusCode.OK
+    except grpc.RpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
+
+
+def credentials_that_are_none(token: str) -> dict[str, Metadata]:
+    return {
+        "no token": (),
+        "an empty header": (("authorization", ""),),
+        "an empty token": (("authorization", "Bearer "),),
+        "no scheme": (("authorization", token),),
+        "a wrong token": (("authorization", f"Bearer {secrets.token_hex(32)}"),),
+        "all but the last character": (("authorization", f"Bearer {token[:-1]}"),),
+        "one character more": (("authorization", f"Bearer {token}0"),),
+        "another case": (("authorization", f"Bearer {token.upper()}"),),
+        "another scheme": (("authorization", f"Basic {token}"),),
+        "a scheme in small letters": (("authorization", f"bearer {token}"),),
+        "two spaces": (("authorization", f"Bearer  {token}"),),
+        "another header": (("x-authorization", f"Bearer {token}"), ("token", token)),
+        "a cookie": (("cookie", f"authorization=Bearer {token}"),),
+        "a binary header": (("authorization-bin", f"Bearer {token}".encode()),),
+        "many wrong ones": tuple(("authorization", f"Bearer {n}") for n in range(20)),
+    }
+
+
+def test_no_method_is_open_to_a_caller_without_the_token() -> None:
+    with chaos_daemon() as daemon:
+        run_id = daemon.submit(**python_run("pass"))
+        daemon.wait_over(run_id)
+        daemon.stop()
+        daemon.start("--tcp", "127.0.0.1:0")
+        address = daemon.client.health().addresses[1]
+        token = daemon.home.daemon_token.read_text()
+        named = pb.RunRequest(run_id=run_id).SerializeToString()
+        refused = 0
+        with grpc.insecure_channel(address) as channel:
+            for method in (*METHODS, *UNKNOWN_METHODS):
+                for what, metadata in credentials_that_are_none(token).items():
+                    # A sound message, and one no parser takes: neither may be looked at.
+                    for body in (named, b"\xff\xff\xff"):
+                        code = call(channel, method, metadata, body)
+                        assert code is UNAUTHENTICATED, f"{method} with {what}: {code}"
+                        refused += 1
+            assert daemon.client.get_run(run_id).run_id == run_id
+            right = (("authorization", f"Bearer {token}"),)
+            for method in METHODS:
+                assert call(channel, method, right, named) is not UNAUTHENTICATED
+        assert_speaks_no_http(address)
+        record(
+            "27",
+            f"{len(METHODS)} methods and {len(UNKNOWN_METHODS)} unknown ones over TCP: "
+            f"{refused}/{refused} calls without the token refused, 0 methods open",
+        )
+
+
+def assert_speaks_no_http(address: str) -> None:
+    """What a browser could be made to send gets no answer that means anything."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        connection.settimeout(5)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: evil.example\r\nOrigin: null\r\n\r\n")
+        with contextlib.suppress(OSError):
+            assert not connection.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_sockets_and_files_are_for_their_owner_only() -> None:
+    with chaos_daemon() as daemon:
+        daemon.stop()
+        daemon.start("--tcp", "127.0.0.1:0")
+        home = daemon.home
+        home.root.chmod(0o755)  # what lies below must not rely on it
+        assert stat.S_IMODE(home.runtime.stat().st_mode) == 0o700
+        assert stat.S_IMODE(home.daemon_socket.stat().st_mode) == 0o600
+        assert stat.S_IMODE(home.daemon_token.stat().st_mode) == 0o600
+        for folder in (home.trainer.parent, home.trainer, home.runs, home.configs, home.logs):
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        if os.getuid() != 0:
+            pytest.skip("only root can try as another user")
+        for path in (home.daemon_socket, home.daemon_token, home.registry):
+            assert not can_reach_as_nobody(path), path
+        record("27", "another user reaches neither socket nor token nor registry")
+
+
+def can_reach_as_nobody(path: Path) -> bool:
+    program = (
+        "import os, socket, sys\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "try:\n"
+        "    if sys.argv[1].endswith('.sock'):\n"
+        "        socket.socket(socket.AF_UNIX).connect(sys.argv[1])\n"
+        "    else:\n"
+        "        open(sys.argv[1])\n"
+        "except PermissionError:\n"
+        "    sys.exit(13)\n"
+    )
+    answer = subprocess.run([sys.executable, "-I", "-S", "-c", program, str(path)], check=False)
+    assert answer.returncode in (0, 13)
+    return answer.returncode == 0
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "example.org:0"])
+def test_other_machines_need_mutual_tls(tmp_path: Path, address: str) -> None:
+    command = [sys.executable, "-m", "mosaic.daemon", "--home", str(tmp_path), "--tcp", address]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert answer.returncode == 2
+    assert "mutual TLS" in answer.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_mutual_tls_lets_in_only_who_has_certificate_and_token(tmp_path: Path) -> None:
+    ours, foreign = Authority(tmp_path / "ours"), Authority(tmp_path / "foreign")
+    server, client = ours.issue("server"), ours.issue("client")
+    stranger = foreign.issue("client", peer_ca=ours.certificate)
+    with chaos_daemon() as daemon:
+        daemon.stop()
+        files = ("--tls-cert", server.certificate, "--tls-key", server.key)
+        options = (*files, "--tls-client-ca", server.peer_ca, "--tcp", "0.0.0.0:0")
+        daemon.start(*map(str, options))
+        port = daemon.client.health().addresses[1].rpartition(":")[2]
+        address, token = f"127.0.0.1:{port}", daemon.home.daemon_token.read_text()
+        with TrainerClient(address=address, token=token, tls=client) as friend:
+            assert friend.health().home == str(daemon.home.root)
+        for wrong in (None, secrets.token_hex(32)):
+            with (
+                TrainerClient(address=address, token=wrong, tls=client) as visitor,
+                pytest.raises(UnauthenticatedError),
+            ):
+                visitor.health()
+        for tls in (stranger, None):
+            with (
+                TrainerClient(address=address, token=token, tls=tls) as visitor,
+                pytest.raises(TrainerUnreachableError),
+            ):
+                visitor.health()
+        with (
+            TrainerClient(address=address, token=token, tls=foreign.issue("other")) as suspicious,
+            pytest.raises(TrainerUnreachableError),
+        ):
+            suspicious.health()  # it does not know who signed the daemon's certificate
+        record("27", "mutual TLS: certificate and token together get in, 5/5 others do not")

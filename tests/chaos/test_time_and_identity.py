@@ -12,6 +12,8 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -165,9 +167,13 @@ def test_the_run_host_measures_limits_without_the_clock(
         monkeypatch.setenv(name, value)
     runs = {
         limit_s: HostedRun(
-            tmp_path / str(limit_s), misbehaving("hangs"), max_duration_s=limit_s, grace_s=0.5
+            tmp_path / str(limit_s),
+            misbehaving("hangs"),
+            attempt=attempt,  # control groups are named by run and attempt
+            max_duration_s=limit_s,
+            grace_s=0.5,
         )
-        for limit_s in (3.0, 3600.0)
+        for attempt, limit_s in enumerate((3.0, 3600.0), 1)
     }
     with no_process_left():
         try:
@@ -199,7 +205,7 @@ def test_the_run_host_measures_limits_without_the_clock(
 
 
 @pytest.fixture
-def stranger() -> Any:
+def stranger() -> Iterator[subprocess.Popen[bytes]]:
     """Looks like a worker of another run, and dies of any signal it should not get."""
     environment = {**os.environ, "MOSAIC_RUN_ID": "7" * 26, "MOSAIC_ATTEMPT": "1"}
     process = subprocess.Popen(["sleep", "600"], env=environment, start_new_session=True)
@@ -227,24 +233,30 @@ def test_a_stranger_with_the_pid_of_a_dead_run_is_never_signalled(
             os.kill(live.host.pid, signal.SIGKILL)
             wait_until(lambda live=live: not is_running(live.worker.pid), 5, "the worker's end")
             _forge(daemon, runs[name], live, forgeries[name])
-        lock = os.open(daemon.attempt(runs["locked"]).lock, os.O_RDWR | os.O_CLOEXEC)
-        fcntl.flock(lock, fcntl.LOCK_EX)  # so that this one seems to be alive
-        daemon.start()
-        reasons = [
-            daemon.wait_over(runs[name]).failure_reason for name in forgeries if name != "locked"
-        ]
-        assert reasons == ["lost", "interrupted"]
-        assert daemon.client.get_run(runs["locked"]).state == "RDY"
-        daemon.client.stop_run(runs["locked"], grace_s=0)
-        wait_until(lambda: daemon.logged("host.killed"), 40, "the daemon to lose its patience")
-        wait_until(lambda: daemon.logged("host.replaced")[2:], 20, "the end of its efforts")
-        os.close(lock)
+        with _held_lock(daemon.attempt(runs["locked"]).lock):  # this one seems to be alive
+            daemon.start()
+            assert daemon.wait_over(runs["restarted"]).failure_reason == "lost"
+            assert daemon.wait_over(runs["rebooted"]).failure_reason == "interrupted"
+            assert not daemon.client.get_run(runs["locked"]).is_over
+            daemon.client.stop_run(runs["locked"], grace_s=0)
+            wait_until(lambda: daemon.logged("host.killed"), 40, "the daemon to lose its patience")
+            wait_until(lambda: daemon.logged("host.replaced")[2:], 20, "the end of its efforts")
         assert daemon.wait_over(runs["locked"]).outcome == "canceled"
         daemon.remove_control_groups()
         wrong = stranger.poll() is not None
         record("24", f"forged pids — {int(wrong)} wrong signals in {len(forgeries)} recoveries")
         assert not wrong
         assert is_running(stranger.pid)
+
+
+@contextmanager
+def _held_lock(path: Path) -> Iterator[None]:
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _forge(daemon: ChaosDaemon, run_id: str, live: LiveRecord, identity: ProcessIdentity) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.registry.registry import RunFilter
 from mosaic.daemon.trainer import Trainer
@@ -22,6 +23,8 @@ class TrainerService(rpc.TrainerServicer):
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
+        # Runs that are over do not change: a list of thousands of them is packed only once.
+        self._packed: dict[str, pb.RunRecord] = {}
 
     async def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunResponse:  # noqa: N802
         done = await self._trainer.submit(request.config_json, request.client_key, request.dry_run)
@@ -54,9 +57,7 @@ class TrainerService(rpc.TrainerServicer):
             limit=request.limit or None,
         )
         records, total = await self._trainer.list_runs(chosen)
-        return pb.ListRunsResponse(
-            runs=[record_to_proto(record) for record in records], total=total
-        )
+        return pb.ListRunsResponse(runs=[self._pack(record) for record in records], total=total)
 
     async def WatchRuns(  # noqa: N802
         self, request: pb.WatchRunsRequest, context: Any
@@ -136,7 +137,16 @@ class TrainerService(rpc.TrainerServicer):
         return pb.HealthResponse(**self._trainer.health())
 
     async def DeleteRun(self, request: pb.RunRequest, context: Any) -> pb.DeleteRunResponse:  # noqa: N802
+        self._packed.pop(request.run_id, None)
         return pb.DeleteRunResponse(freed_bytes=await self._trainer.delete(request.run_id))
+
+    def _pack(self, record: RunRecord) -> pb.RunRecord:
+        if not record.is_over:
+            return record_to_proto(record)
+        message = self._packed.get(record.run_id)
+        if message is None:
+            message = self._packed[record.run_id] = record_to_proto(record)
+        return message
 
 
 def _enum(kind: Any, text: str, field: str) -> Any:

@@ -13,7 +13,7 @@ from mosaic.contracts.run_files import AttemptFiles, ExitRecord
 from mosaic.daemon.executors.attempt_fate import examine_attempt
 from mosaic.daemon.executors.base import AttemptFate
 from mosaic.files import atomic_write_json
-from mosaic.processes import boot_id
+from mosaic.processes import ProcessIdentity, boot_id
 
 
 @pytest.fixture
@@ -49,6 +49,20 @@ def test_without_a_claim_it_never_started_and_now_never_can(files: AttemptFiles)
     assert examine_attempt(files).fate is AttemptFate.NEVER_STARTED
     with pytest.raises(FileExistsError):
         os.open(files.claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+
+
+def test_what_recovery_has_refused_never_started_for_the_next_daemon_either(
+    files: AttemptFiles,
+) -> None:
+    assert examine_attempt(files).fate is AttemptFate.NEVER_STARTED
+    assert examine_attempt(files).fate is AttemptFate.NEVER_STARTED
+    assert [path.name for path in files.directory.iterdir()] == ["claim"]
+
+
+def test_the_claim_of_recovery_cannot_be_taken_for_a_run_host(files: AttemptFiles) -> None:
+    examine_attempt(files)
+    with pytest.raises(KeyError):
+        ProcessIdentity.from_dict(json.loads(files.claim.read_bytes()))
 
 
 def test_an_attempt_without_even_a_folder_never_started(tmp_path: Path) -> None:

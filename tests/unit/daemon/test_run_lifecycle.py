@@ -104,6 +104,13 @@ def test_an_attempt_that_never_started_is_queued_again_without_counting_as_failu
     assert decision.instructions == (Release(), Enqueue(0))
 
 
+def test_a_run_stopped_before_its_attempt_could_start_is_not_queued_again() -> None:
+    status = RunStatus(RunState.HSHK, 1, stop_requested=True)
+    decision = decide(status, NeverStarted())
+    assert (decision.state, decision.changes["outcome"]) == (RunState.TERM, Outcome.CANCELED)
+    assert decision.instructions == (Release(), Finish())
+
+
 def test_each_placement_is_a_new_attempt() -> None:
     decision = decide(RunStatus(RunState.INIT, attempt=4), Placed())
     assert decision.changes["attempt"] == 5
