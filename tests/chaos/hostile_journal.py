@@ -131,12 +131,16 @@ def _control_characters(chance: random.Random) -> bytes:
     )
 
 
+_NO_EVENTS = (
+    *(b"", b" \t ", b"\r", b"null", b"true", b"12", b'"text"', b"[1, 2]", b"{}", b"{}{}"),
+    *(b"\xef\xbb\xbf{}", b"\x00" * 50, b'{"type": ["step"]}'),
+    b'{"type": "no_such_event", "seq": 1, "timestamp": 1}',
+    b'{"type": "step", "type": "metric", "seq": 1}',
+)
+
+
 def _no_event(chance: random.Random) -> bytes:
-    return chance.choice(
-        (b"", b" \t ", b"\r", b"null", b"true", b"12", b'"text"', b"[1, 2]", b"{}", b"\xef\xbb\xbf{}",
-         b'{"type": "no_such_event", "seq": 1, "timestamp": 1}', b'{"type": ["step"]}',
-         b'{"type": "step", "type": "metric", "seq": 1}', b"{}{}", b"\x00" * 50)
-    )  # fmt: skip
+    return chance.choice(_NO_EVENTS)
 
 
 def _crowded(chance: random.Random) -> bytes:

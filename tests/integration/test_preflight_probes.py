@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +93,7 @@ def test_an_old_python_is_refused_for_workers_only(tmp_path: Path) -> None:
 def test_a_probe_that_hangs_is_killed_with_all_it_started(tmp_path: Path) -> None:
     marker = tmp_path / "pid"
     script = f"sleep 600 & echo $! > {marker}; wait"
-    began = time.monotonic()
     answer = run_probe(["/bin/sh", "-c", script], {"PATH": "/usr/bin:/bin"}, timeout_s=0.5)
     assert answer.returncode is None
-    assert time.monotonic() - began < 10
     pid = int(marker.read_text())
     wait_until(lambda: (stat_fields(pid) or "Z")[0] == "Z", what="the grandchild's end")

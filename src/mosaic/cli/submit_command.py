@@ -30,7 +30,14 @@ def submit(arguments: argparse.Namespace) -> int:
     config = read_config(arguments.config)
     variables = parse_environment(arguments.env)
     if variables:
-        config["environment"] = {**config.get("environment", {}), **variables}
+        given = config.get("environment", {})
+        if not isinstance(given, dict):
+            raise ConfigError(
+                f"'environment' in {arguments.config} is not an object",
+                hint='write {"NAME": "value"}',
+                field="environment",
+            )
+        config["environment"] = {**given, **variables}
     with open_client(arguments) as client:
         return submit_and_report(
             client,
@@ -49,7 +56,9 @@ def read_config(source: str) -> dict[str, Any]:
         raise ConfigError(
             f"{source} cannot be read: {error.strerror}", hint="give the path of a JSON file"
         ) from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise ConfigError(f"{source} is nested too deeply", hint="flatten it") from None
+    except ValueError as error:
         name = "standard input" if source == "-" else source
         raise ConfigError(
             f"{name} is not valid JSON: {error}", hint="check quotes and commas"

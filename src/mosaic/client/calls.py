@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from mosaic.contracts.events import MetricPoint
-from mosaic.contracts.run_config import TrainRunConfig
+from mosaic.contracts.run_config import TrainRunConfig, check_size, check_values
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import ConfigError
 from mosaic.wire.answers import Health, Submission, WorkerInfo, metric_points
@@ -44,15 +44,23 @@ def submit(config: RunConfig, client_key: str | None, dry_run: bool) -> Call[Sub
 def config_text(config: RunConfig) -> str:
     try:
         if isinstance(config, bytes):
-            return config.decode()
-        if isinstance(config, str):
-            return config
-        data = config.raw if isinstance(config, TrainRunConfig) else config
-        return json.dumps(data, allow_nan=False)
+            text = config.decode()
+        elif isinstance(config, str):
+            text = config
+        else:
+            data = config.raw if isinstance(config, TrainRunConfig) else config
+            check_values(data)  # says where the NaN is; the encoder would not
+            text = json.dumps(data, allow_nan=False)
+    except RecursionError:
+        raise ConfigError(
+            "Invalid TrainRunConfig: the document is nested too deeply", hint="flatten it"
+        ) from None
     except (TypeError, ValueError) as error:
         raise ConfigError(
             f"Invalid TrainRunConfig: {error}", hint="a config holds only what JSON can say"
         ) from error
+    check_size(text)
+    return text
 
 
 def cancel(run_id: str, reason: str, grace_s: float | None) -> Call[RunRecord]:

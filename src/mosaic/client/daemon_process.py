@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.client.channel import Target, ask_health, unix_target
-from mosaic.errors import DaemonConflictError, TrainerUnreachableError
+from mosaic.errors import DaemonConflictError, HomeError, TrainerUnreachableError
 from mosaic.files import read_json, tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
@@ -63,7 +63,7 @@ def living_daemon(home: Home) -> DaemonInfo | None:
     try:
         data = read_json(home.daemon_info)
         info = None if data is None else DaemonInfo.from_dict(data)
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         log.warning("announcement.refused", path=str(home.daemon_info))
         return None
     return info if info is not None and is_alive(info.identity) else None
@@ -125,10 +125,7 @@ class _Start:
     def __init__(self, home: Home, options: Sequence[str]) -> None:
         home.create()
         self._stderr = home.logs / "daemon.stderr.log"
-        if self._stderr.exists() and self._stderr.stat().st_size > MAX_STDERR_BYTES:
-            self._stderr.unlink()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        fd = os.open(self._stderr, flags, 0o600)
+        fd = _open_stderr(self._stderr)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "mosaic.daemon", "--home", str(home.root), *options],
@@ -165,6 +162,19 @@ class _Start:
             hint=f"see {self._stderr}",
             stderr_tail=lines,
         )
+
+
+def _open_stderr(path: Path) -> int:
+    try:
+        if path.exists() and path.stat().st_size > MAX_STDERR_BYTES:
+            path.unlink()
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise HomeError(
+            f"{path} cannot be written: {error.strerror}",
+            hint="make the home directory writable, or set MOSAIC_HOME to another one",
+            path=str(path),
+        ) from error
 
 
 def stop_daemon(home: Home, timeout_s: float = STOP_TIMEOUT_S) -> bool:

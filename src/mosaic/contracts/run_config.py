@@ -94,11 +94,7 @@ class TrainRunConfig:
 
 def parse_run_config_json(text: str | bytes) -> TrainRunConfig:
     """Parse a submitted document; refuses what is too large, too deep or not strict JSON."""
-    if len(text) > MAX_CONFIG_BYTES:
-        raise _invalid(
-            f"the document has {len(text):,} bytes; the limit is {MAX_CONFIG_BYTES:,}",
-            hint="put large data in a file and name the file in the worker's config",
-        )
+    check_size(text)
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -108,13 +104,22 @@ def parse_run_config_json(text: str | bytes) -> TrainRunConfig:
     return parse_run_config(data)
 
 
+def check_size(text: str | bytes) -> None:
+    """For clients, too: what is far too large would not even reach the daemon."""
+    if len(text) > MAX_CONFIG_BYTES:
+        raise _invalid(
+            f"the document has {len(text):,} bytes; the limit is {MAX_CONFIG_BYTES:,}",
+            hint="put large data in a file and name the file in the worker's config",
+        )
+
+
 def parse_run_config(data: Any) -> TrainRunConfig:
     if _depth_exceeds(data, MAX_DEPTH):
         raise _invalid("the document is nested too deeply", hint=f"at most {MAX_DEPTH} levels")
     for violation in violations(data, load_schema("train_run_config")):
         where = f" (at '{violation.path}')" if violation.path else ""
         raise _invalid(violation.message + where, field=violation.path, hint=violation.hint)
-    _check_strings(data, "")
+    check_values(data)
     metadata = data.get("metadata", {})
     worker = metadata.get("worker", {})
     config = TrainRunConfig(
@@ -220,7 +225,7 @@ def _check_artifact_paths(value: Any, where: str) -> None:
             _check_artifact_paths(item, f"{where}.{key}")
 
 
-def _check_strings(value: Any, where: str) -> None:
+def check_values(value: Any, where: str = "") -> None:
     """No NUL bytes, no lone surrogates (neither can be stored or passed on) and no NaN anywhere."""
     if isinstance(value, str):
         if "\x00" in value:
@@ -231,11 +236,11 @@ def _check_strings(value: Any, where: str) -> None:
         raise _invalid(f"{where} is not a finite number", field=where, hint="NaN is not JSON")
     elif isinstance(value, dict):
         for key, item in value.items():
-            _check_strings(key, where)
-            _check_strings(item, f"{where}.{key}" if where else str(key))
+            check_values(key, where)
+            check_values(item, f"{where}.{key}" if where else str(key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            _check_strings(item, f"{where}[{index}]")
+            check_values(item, f"{where}[{index}]")
 
 
 def _depth_exceeds(value: Any, limit: int) -> bool:

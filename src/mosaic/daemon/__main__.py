@@ -12,7 +12,7 @@ from pathlib import Path
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from mosaic.daemon.server import DaemonOptions, serve
-from mosaic.errors import MosaicError, RequestError
+from mosaic.errors import HomeError, MosaicError, RequestError
 from mosaic.logs import log_to_file
 from mosaic.paths import Home
 from mosaic.wire.server_address import TlsFiles, parse_tcp_address
@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options = _options(home, arguments)
         home.create()
-        log_to_file(home.daemon_log)
+        _open_log(home)
         asyncio.run(serve(options))
     except MosaicError as error:
         print(f"mosaic daemon: {error}", file=sys.stderr)
@@ -34,6 +34,16 @@ def main(argv: list[str] | None = None) -> int:
             print(f"hint: {error.hint}", file=sys.stderr)
         return error.exit_status
     return 0
+
+
+def _open_log(home: Home) -> None:
+    try:
+        log_to_file(home.daemon_log)
+    except OSError as error:
+        raise HomeError(
+            f"The daemon's log {home.daemon_log} cannot be written: {error.strerror}",
+            hint="make the home directory writable, or set MOSAIC_HOME to another one",
+        ) from error
 
 
 def _options(home: Home, arguments: argparse.Namespace) -> DaemonOptions:

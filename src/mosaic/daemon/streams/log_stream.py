@@ -39,10 +39,15 @@ class LogTail:
         try:
             _, inode, offset = cursor.split(":")
             wanted, position = int(inode), int(offset)
+            if position < 0:
+                raise ValueError
         except ValueError:
             raise ConfigError(f"{cursor!r} is not a log cursor", field="after") from None
         for path in self._files():
-            if self._open(path) and self._inode == wanted and self._fd is not None:
+            if not self._open(path) or self._fd is None or self._inode != wanted:
+                continue
+            # A position beyond the end is of an older file, whose inode this one has inherited.
+            if position <= os.fstat(self._fd).st_size:
                 os.lseek(self._fd, position, os.SEEK_SET)
                 return
         self.close()
