@@ -9,9 +9,11 @@
 
 Predicted before the first run, on two idle cores: 200,000 steps/s for ingest alone, 4 times the
 plain way, and end to end what the worker's side can write, about 100,000 steps/s. The targets are
-120,000 and 50,000. Measured on two cores that others used at times too, three runs: 153,000 to
-225,000 alone, 5.1 to 5.5 times the plain way, 92,000 to 152,000 end to end. Microseconds of CPU per step tell the same on a machine that is not idle: with
-a core for each side, the slower side is the rate.
+120,000 and 50,000. Measured in four runs on two cores that others used at times too: 153,000 to
+225,000 alone, 4.9 to 5.5 times the plain way, 92,000 to 152,000 end to end.
+
+Microseconds of CPU per step tell the same on a machine that is not idle: with a core for each
+side, the slower side is the rate.
 """
 
 from __future__ import annotations

@@ -274,9 +274,11 @@ def test_daemon_of_another_home_is_a_stranger(server: ServerThread, client: Trai
 
 
 def test_without_daemon_and_autostart_the_error_says_how_to_start_one(tmp_path: Path) -> None:
-    with TrainerClient(tmp_path, autostart=False) as client:
-        with pytest.raises(TrainerUnreachableError, match="No daemon") as caught:
-            client.health()
+    with (
+        TrainerClient(tmp_path, autostart=False) as client,
+        pytest.raises(TrainerUnreachableError, match="No daemon") as caught,
+    ):
+        client.health()
     assert "mosaic daemon start" in caught.value.hint
     assert not list(tmp_path.iterdir())
 

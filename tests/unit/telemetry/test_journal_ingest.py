@@ -183,7 +183,7 @@ def test_rows_do_not_depend_on_how_the_journal_is_cut(tmp_path: Path, max_bytes:
         lines.episode(300),
         lines.metric(301),
     ]
-    results = []
+    results: list[dict[str, list[tuple[Any, ...]]]] = []
     for size in (1 << 20, max_bytes):
         directory = tmp_path / str(len(results))
         directory.mkdir()
