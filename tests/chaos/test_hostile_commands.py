@@ -41,10 +41,11 @@ def mosaic(home: Path, *arguments: str, stdin: str = "") -> Answer:
 
 def mosaic_at_once(home: Path, *arguments: str) -> Answer:
     """The same without starting an interpreter for it; an exception that escapes fails the test."""
-    output, errors = io.StringIO(), io.StringIO()
+    raw = io.BytesIO(), io.BytesIO()
+    output, errors = (io.TextIOWrapper(each, "utf-8", write_through=True) for each in raw)
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         status = cli_main(["--home", str(home), *arguments])
-    return Answer(status, output.getvalue(), errors.getvalue())
+    return Answer(status, *(each.getvalue().decode() for each in raw))
 
 
 def foreground_daemon(home: Path) -> Answer:

@@ -213,5 +213,8 @@ def test_extreme_numbers_and_cursors_are_answered_like_any_other_mistake() -> No
                 code = answer(channel, service.methods_by_name["StreamLog"], request)
                 assert code in ANSWERS, f"{after}: {code}"
                 tried += 1
+        daemon.client.stop_run(run_id, reason="x\x00\x1b" * 1_000_000, grace_s=0)
+        transitions = daemon.wait_over(run_id).transitions
+        assert max(len(item.reason) for item in transitions) < 1000
         assert not daemon.logged("call.failed")
         record("10", f"{tried} extreme numbers and cursors in every field of every call: 0 crashes")

@@ -347,6 +347,8 @@ class Supervisor:
         if run is None:
             return
         run.heard_at = time.monotonic()
+        if 0 < report.attempt < run.record.attempt:
+            return  # a store that is rebuilt tells old news again
         run.record = replace(run.record, **values_of(report))
         run.is_progress_stored = False
         if report.failed is not None:

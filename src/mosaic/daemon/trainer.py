@@ -41,6 +41,8 @@ log = get_logger(__name__)
 
 BACKUP_EVERY_S = 3600.0
 STDERR_TAIL_LINES = 20
+# It is kept with the run for ever.
+MAX_REASON = 200
 
 
 class Trainer:
@@ -127,7 +129,7 @@ class Trainer:
         if grace_s is not None and not 0 <= grace_s <= 3600:
             raise ConfigError(f"grace_s is {grace_s}; it must be 0 to 3600", field="grace_s")
         run = await self._not_over(run_id, "stopped")
-        return await self._supervisor.stop(run, reason, grace_s)
+        return await self._supervisor.stop(run, reason[:MAX_REASON], grace_s)
 
     async def pause(self, run_id: str) -> RunRecord:
         run = await self._not_over(run_id, "paused")
