@@ -138,6 +138,7 @@ class DaemonHarness:
         assert not leaked, f"shared memory left behind: {leaked}"
         if self.home.runtime.exists():
             assert not list(self.home.runtime.iterdir()), "sockets left behind"
+            self.home.runtime.rmdir()
         if self.home.registry.exists():
             with sqlite3.connect(self.home.registry) as connection:
                 assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
