@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
 from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
 from mosaic.daemon.exit_failure import INTERRUPTED, LOST
 from mosaic.daemon.ingest_loop import IngestLoop
@@ -58,6 +60,8 @@ from mosaic.telemetry.ingest import IngestReport
 
 log = get_logger(__name__)
 
+T = TypeVar("T")
+
 DEFAULT_GRACE_S = 10.0
 # What a run host may take beyond the grace period before it is killed itself.
 HOST_PATIENCE_S = 10.0
@@ -87,7 +91,7 @@ class Supervisor:
         self._vault = vault
         self._specs = specs
         self._ingest = IngestLoop(self._on_report, self._on_ingest_trouble)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = BackgroundTasks()
         self._is_closing = False
 
     # Getting runs in
@@ -103,21 +107,22 @@ class Supervisor:
         self._ingest.add(run.run_id, self.home.run(run.run_id))
         run.control = await asyncio.to_thread(self._specs.control_of, run.config)
         # An earlier daemon may have stored what the worker said and died before acting on it.
-        self._on_report(run.run_id, await self._ingest.recall(run.run_id, run.record.attempt))
-        verdict = await self.executor.adopt(run.key, self._on_gone)
+        recall = partial(self._ingest.recall, run.run_id, run.record.attempt)
+        self._on_report(run.run_id, await self._persist(_ingest_alarm(run.run_id), recall))
+        verdict = await self._watch_or_examine(run.key)
         log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
         if verdict.fate is not AttemptFate.ALIVE:
-            self._spawn(self._settle(run.key, verdict))
+            self._tasks.spawn(self._settle(run.key, verdict))
             return
         if run.control == "signals":
-            self._spawn(self._await_script(run))
+            self._tasks.spawn(self._await_script(run))
         if run.record.stop_requested:
             self._start_stopping(run, "user_cancel", DEFAULT_GRACE_S)
 
     async def settle_fault(self, run: ActiveRun) -> None:
         """A run found in FAULT: an earlier daemon died before it could decide what follows."""
         self.active[run.run_id] = run
-        await self.apply(run, FaultHandled())
+        await self._retrying(run, FaultHandled())
 
     # What happens to runs
 
@@ -183,7 +188,7 @@ class Supervisor:
     async def _perform(self, run: ActiveRun, instruction: Instruction) -> None:
         match instruction:
             case Launch():
-                self._spawn(self._launch(run))
+                self._tasks.spawn(self._launch(run))
             case StopHost(reason):
                 self._start_stopping(run, reason, DEFAULT_GRACE_S)
             case Enqueue(failures):
@@ -194,14 +199,16 @@ class Supervisor:
                 run.worker_failure, run.worker_stop_reason = None, ""
                 self.queue_changed.set()
             case DecideAfterFault():
-                self._spawn(self._retrying(run, FaultHandled()))
+                self._tasks.spawn(self._retrying(run, FaultHandled()))
             case Release():
                 run.record = replace(run.record, gpu_slots=(), stalled="")
                 self.queue_changed.set()
             case Finish():
                 self.active.pop(run.run_id, None)
                 self._vault.drop(run.run_id)
-                self._spawn(asyncio.to_thread(apply_keep_rules, self.home, run.record, run.config))
+                self._tasks.spawn(
+                    asyncio.to_thread(apply_keep_rules, self.home, run.record, run.config)
+                )
 
     async def _launch(self, run: ActiveRun) -> None:
         key = run.key
@@ -235,7 +242,7 @@ class Supervisor:
 
     def _on_gone(self, key: AttemptKey) -> None:
         if not self._is_closing:
-            self._spawn(self._settle(key))
+            self._tasks.spawn(self._settle(key))
 
     async def _settle(self, key: AttemptKey, verdict: Verdict | None = None) -> None:
         """The run host is gone: read everything it left, then say what became of the attempt."""
@@ -244,18 +251,23 @@ class Supervisor:
             return
         if verdict is None:
             # Killed while it forks, a host leaves its lock to the child for another moment.
-            verdict = await self.executor.adopt(key, self._on_gone)
+            verdict = await self._watch_or_examine(key)
         if verdict.fate is AttemptFate.ALIVE:
             return
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
             await self.executor.destroy(key)
-        await self._drain(run)
+        drain = partial(self._ingest.drain, run.run_id)
+        self._on_report(run.run_id, await self._persist(_ingest_alarm(run.run_id), drain))
         store = self.home.run(run.run_id).telemetry
         digest = await asyncio.to_thread(metrics_digest, store)
         run.record = replace(run.record, metrics_digest=digest)
         if run.reported is not None:
             await run.reported  # what the journal said comes before the end
         await self._retrying(run, self._ending_event(run, verdict))
+
+    async def _watch_or_examine(self, key: AttemptKey) -> Verdict:
+        adopt = partial(self.executor.adopt, key, self._on_gone)
+        return await self._persist(f"attempt of {key.run_id}", adopt)
 
     def _ending_event(self, run: ActiveRun, verdict: Verdict) -> Event:
         if verdict.exit is not None:
@@ -276,28 +288,24 @@ class Supervisor:
             )
         return Failed(INTERRUPTED if verdict.fate is AttemptFate.INTERRUPTED else LOST)
 
-    async def _drain(self, run: ActiveRun) -> None:
-        while not self._is_closing:
-            try:
-                self._on_report(run.run_id, await self._ingest.drain(run.run_id))
-                return
-            except StoreError as error:
-                self._on_ingest_trouble(run.run_id, str(error))
-                await asyncio.sleep(STORE_RETRY_S)
-
     async def _retrying(self, run: ActiveRun, event: Event) -> None:
         """Apply an event that must not be lost, also while the registry cannot be written."""
-        while not self._is_closing:
+        try:
+            await self._persist("registry", lambda: self.apply(run, event))
+        except RunStateError as error:
+            log.error("event.refused", run_id=run.run_id, error=error)
+
+    async def _persist(self, alarm: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Repeat what must not be lost until the disk takes it; meanwhile there is an alarm."""
+        while True:
             try:
-                await self.apply(run, event)
-                self.alarms.pop("registry", None)
-                return
-            except RunStateError as error:
-                log.error("event.refused", run_id=run.run_id, error=error)
-                return
+                result = await work()
             except StoreError as error:
-                self.alarms["registry"] = str(error)
+                self.alarms[alarm] = str(error)
                 await asyncio.sleep(STORE_RETRY_S)
+            else:
+                self.alarms.pop(alarm, None)
+                return result
 
     # Stopping and pausing
 
@@ -310,7 +318,7 @@ class Supervisor:
     def _start_stopping(self, run: ActiveRun, reason: str, grace_s: float) -> None:
         if run.stop_task is not None:
             run.stop_task.cancel()
-        run.stop_task = self._spawn(self._stop_host(run, run.key, reason, grace_s))
+        run.stop_task = self._tasks.spawn(self._stop_host(run, run.key, reason, grace_s))
 
     async def _stop_host(
         self, run: ActiveRun, key: AttemptKey, reason: str, grace_s: float
@@ -356,7 +364,7 @@ class Supervisor:
         if report.completed is not None:
             run.worker_stop_reason = str(report.completed.get("stop_reason") or "")
         if events := events_of(report, run.record.state):
-            run.reported = self._spawn(self._apply_in_order(run, run.reported, events))
+            run.reported = self._tasks.spawn(self._apply_in_order(run, run.reported, events))
         self.feed.notify(run_id)
 
     async def _apply_in_order(
@@ -368,7 +376,7 @@ class Supervisor:
             await self._retrying(run, event)
 
     def _on_ingest_trouble(self, run_id: str, sentence: str) -> None:
-        name = f"ingest of {run_id}"
+        name = _ingest_alarm(run_id)
         if sentence:
             self.alarms[name] = sentence
         else:
@@ -376,22 +384,13 @@ class Supervisor:
 
     # Housekeeping
 
-    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_task_done)
-        return task
-
-    def _on_task_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("task.failed", error=repr(error), task=str(task.get_coro()))
-
     async def close(self) -> None:
         """The daemon ends; runs and their hosts go on."""
         self._is_closing = True
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
         await self._ingest.close()
         await self.executor.close()
+
+
+def _ingest_alarm(run_id: str) -> str:
+    return f"ingest of {run_id}"

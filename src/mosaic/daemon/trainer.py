@@ -15,6 +15,7 @@ from mosaic.contracts.run_config import parse_run_config
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, RunState
 from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.executors.local import LocalExecutor
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
@@ -41,6 +42,7 @@ log = get_logger(__name__)
 
 BACKUP_EVERY_S = 3600.0
 STDERR_TAIL_LINES = 20
+LONGEST_TAKEOVER_S = 10.0
 # It is kept with the run for ever.
 MAX_REASON = 200
 
@@ -69,22 +71,20 @@ class Trainer:
         )
         self.sessions = WorkerSessions(home, self._active_run)
         self._containment = available_containment()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = BackgroundTasks()
 
     async def start(self) -> None:
         """Take over what an earlier daemon left, then begin to serve the queue."""
         began = time.monotonic()
         records = await self._registry.live_and_queued()
         self._vault.purge(keep={record.run_id for record in records})
-        await asyncio.gather(*(self._take_over(record) for record in records))
+        if records:
+            # A disk that is full now must not keep the daemon from answering.
+            taken = [self._tasks.spawn(self._take_over(record)) for record in records]
+            await asyncio.wait(taken, timeout=LONGEST_TAKEOVER_S)
         log.info("runs.adopted", count=len(records), seconds=round(time.monotonic() - began, 3))
-        self._tasks = [
-            asyncio.create_task(self._scheduler.serve(), name="scheduler"),
-            asyncio.create_task(self._monitor.watch(), name="monitor"),
-            asyncio.create_task(self._back_up(), name="backup"),
-        ]
-        for task in self._tasks:
-            task.add_done_callback(_report_death)
+        for work in (self._scheduler.serve(), self._monitor.watch(), self._back_up()):
+            self._tasks.spawn(work)
 
     async def _take_over(self, record: RunRecord) -> None:
         stored = await asyncio.to_thread(read_json, self.home.config(record.run_id))
@@ -108,10 +108,7 @@ class Trainer:
                 log.error("backup.failed", error=error)
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.remove_done_callback(_report_death)
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
         self._feed.close()
         await self._supervisor.close()
         await self._registry.close()
@@ -308,8 +305,3 @@ class Trainer:
 def _rss_mb() -> float:
     with open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _report_death(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("task.died", task=task.get_name(), error=repr(error))

@@ -16,7 +16,7 @@ from mosaic import runhost
 from mosaic.contracts.run_files import AttemptSpec, LiveRecord, shared_memory_prefixes
 from mosaic.daemon.executors.attempt_fate import examine_attempt
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, OnGone, Verdict
-from mosaic.errors import WorkerStartError
+from mosaic.errors import StoreError, WorkerStartError
 from mosaic.files import read_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home
@@ -66,9 +66,15 @@ class LocalExecutor:
         return verdict
 
     async def examine(self, key: AttemptKey) -> Verdict:
-        return await asyncio.to_thread(
-            examine_attempt, self._home.run(key.run_id).attempt(key.attempt)
-        )
+        files = self._home.run(key.run_id).attempt(key.attempt)
+        try:
+            return await asyncio.to_thread(examine_attempt, files)
+        except OSError as error:  # deciding may have to write the claim
+            raise StoreError(
+                f"What became of the run cannot be decided: {error.strerror}",
+                hint="free some space",
+                run_id=key.run_id,
+            ) from error
 
     async def control(self, key: AttemptKey, command: dict[str, Any]) -> dict[str, Any]:
         path = self._home.control_socket(key.run_id, key.attempt)

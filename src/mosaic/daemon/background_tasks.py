@@ -1,0 +1,33 @@
+"""Tasks nobody awaits: kept alive while they run, reported when they fail, canceled at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from mosaic.logs import get_logger
+
+log = get_logger(__name__)
+
+
+class BackgroundTasks:
+    def __init__(self) -> None:
+        # asyncio itself keeps only weak references.
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+        return task
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _on_done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("task.failed", error=repr(error), task=str(task.get_coro()))
