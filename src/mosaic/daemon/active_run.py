@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ class ActiveRun:
     config: TrainRunConfig
     # "stdin" for workers of the SDK, "signals" for foreign scripts; known once launched.
     control: str = "stdin"
+    # Who came first, whatever the clock says meanwhile.
+    position: int = field(default_factory=itertools.count().__next__)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     # Monotonic: when the journal last grew, to notice missing heartbeats.
     heard_at: float = field(default_factory=time.monotonic)

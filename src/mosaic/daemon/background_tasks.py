@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from mosaic.logs import get_logger
 
 log = get_logger(__name__)
+
+RESTART_S = 1.0
 
 
 class BackgroundTasks:
@@ -21,6 +23,19 @@ class BackgroundTasks:
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
         return task
+
+    def keep_running(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A loop the daemon cannot do without: an unforeseen error is logged, and it goes on."""
+
+        async def again_and_again() -> None:
+            while True:
+                try:
+                    await work()
+                except Exception:
+                    log.exception("loop.failed", loop=name)
+                await asyncio.sleep(RESTART_S)
+
+        self.spawn(again_and_again())
 
     async def close(self) -> None:
         for task in list(self._tasks):

@@ -85,7 +85,7 @@ def demand_of(run: ActiveRun) -> Demand:
         gpus_requested=resources.gpus.requested,
         gpus_mandatory=resources.gpus.mandatory,
         priority=run.record.priority,
-        created_at=run.record.created_at,
+        created_at=run.position,
         queued_at=run.queued_at,
         not_before=run.not_before,
         gpu_slots=run.record.gpu_slots,

@@ -83,8 +83,9 @@ class Trainer:
             taken = [self._tasks.spawn(self._take_over(record)) for record in records]
             await asyncio.wait(taken, timeout=LONGEST_TAKEOVER_S)
         log.info("runs.adopted", count=len(records), seconds=round(time.monotonic() - began, 3))
-        for work in (self._scheduler.serve(), self._monitor.watch(), self._back_up()):
-            self._tasks.spawn(work)
+        self._tasks.keep_running("scheduler", self._scheduler.serve)
+        self._tasks.keep_running("monitor", self._monitor.watch)
+        self._tasks.keep_running("backup", self._back_up)
 
     async def _take_over(self, record: RunRecord) -> None:
         stored = await asyncio.to_thread(read_json, self.home.config(record.run_id))
