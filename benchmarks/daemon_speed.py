@@ -26,12 +26,10 @@ PROGRAM = ["-S", "-c", "pass"]
 
 def main() -> None:
     report = Report("daemon")
-    with running_daemon(MOSAIC_CPUS="2") as daemon:
-        daemon.client.health()
-        _time_to_worker(daemon, report)
-        _runs_per_second(daemon, report)
     with running_daemon() as daemon:
         _idle_cost(daemon, report)
+        _time_to_worker(daemon, report)
+        _runs_per_second(daemon, report)
     report.print()
 
 
@@ -73,11 +71,11 @@ def _runs_per_second(daemon: DaemonHarness, report: Report) -> None:
     run_ids = [daemon.submit(entry_point=sys.executable, arguments=PROGRAM) for _ in range(CHURN)]
     submitted = CHURN / (time.perf_counter() - began)
     for run_id in run_ids:
-        daemon.wait_over(run_id, timeout_s=120)
+        daemon.client.wait(run_id, timeout=120)
     done = CHURN / (time.perf_counter() - began)
     report.add("submissions accepted (durable)", f"{submitted:.0f}/s", "")
     report.add(
-        "whole runs, two at a time",
+        "whole runs, from submission to the recorded end",
         f"{done:.1f}/s",
         f"{done / bare:.2f} of bare subprocess ({bare:.1f}/s); target >= 10/s",
     )

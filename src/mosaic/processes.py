@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 
 
-@dataclass(frozen=True)
-class ProcessIdentity:
+class ProcessIdentity(NamedTuple):
     pid: int
     start_ticks: int
     boot_id: str
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return self._asdict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ProcessIdentity:

@@ -68,6 +68,7 @@ def test_full_disk_stops_launching_only_and_heals_by_itself(tmp_path: Path) -> N
     ):
         announce_workers(daemon.home)
         client = daemon.client
+        pid = client.health().pid
         go, over = tmp_path / "go", tmp_path / "over"
         emits = daemon.submit(**emitting(steps=8000, per_second=500, go_file=str(go)))
         prints = daemon.submit(**printing("stdout_events", "800", "0.01"))
@@ -114,6 +115,7 @@ def test_full_disk_stops_launching_only_and_heals_by_itself(tmp_path: Path) -> N
         for run_id, steps in ((emits, 8000), (prints, 800)):
             assert daemon.wait_over(run_id, timeout_s=30).outcome == "succeeded"
             assert_journal_and_store_agree(daemon.home, run_id, steps)
+        assert client.health().pid == pid
         record(
             "5",
             f"full disk: alarm after {alarm_s:.1f} s, all well {heal_s:.1f} s after there was "
@@ -366,3 +368,26 @@ def test_live_run_is_adopted_although_the_registry_is_damaged(
         assert list(daemon.home.trainer.glob("registry.corrupt-*"))
         what = "registry" if with_backup else "registry and its backup"
         record("15", f"{what} overwritten while 3 runs were live: 3/3 adopted, exit codes right")
+
+
+@pytest.mark.parametrize("content", [None, b"\xff{{", b"{}"])
+def test_run_whose_config_is_lost_is_still_looked_after(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    told = tmp_path / "told"
+    with chaos_daemon(MOSAIC_CPUS="1") as daemon:
+        live = daemon.submit(**python_run(ENDS_WHEN_TOLD, str(told), "7"))
+        daemon.wait_for(live, "RDY")
+        queued = daemon.submit(**python_run("pass"))
+        daemon.kill()
+        for run_id in (live, queued):
+            if content is None:
+                daemon.home.config(run_id).unlink()
+            else:
+                daemon.home.config(run_id).write_bytes(content)
+        daemon.start()
+        failure = daemon.wait_over(queued).failure
+        assert failure is not None
+        assert "config" in failure.message
+        told.touch()
+        assert daemon.wait_over(live).exit_code == 7

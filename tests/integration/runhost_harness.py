@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import socket
@@ -63,7 +62,7 @@ class HostedRun:
             control="signals",
             grace_s=5.0,
         )
-        self.spec = dataclasses.replace(spec, **changes)
+        self.spec = spec._replace(**changes)
         self.attempt = self.files.attempt(self.spec.attempt)
         self.hosts: list[subprocess.Popen[bytes]] = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import json
 import os
@@ -758,4 +757,4 @@ def test_worker_is_spawned_soon_and_the_host_stays_small(make_run: MakeRun) -> N
     status = Path(f"/proc/{host.pid}/status").read_text()
     resident_kb = int(status.split("VmRSS:")[1].split()[0])
     assert resident_kb < 25_000
-    assert dataclasses.asdict(live)["host"]["pid"] == host.pid
+    assert live.to_dict()["host"]["pid"] == host.pid

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import replace
 
 import pytest
 
@@ -20,7 +19,7 @@ def test_we_are_alive_and_identifiable() -> None:
 def test_another_start_time_is_another_process() -> None:
     me = identity_of(os.getpid())
     assert me is not None
-    stranger = replace(me, start_ticks=me.start_ticks - 1)
+    stranger = me._replace(start_ticks=me.start_ticks - 1)
     assert not is_alive(stranger)
     assert open_pidfd(stranger) is None
     assert send_signal(stranger, signal.SIGKILL) is False  # we would not get here otherwise

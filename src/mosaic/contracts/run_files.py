@@ -8,13 +8,15 @@ runs/<RUN>/
   analytics.json
   attempts/<n>/             one folder per attempt, owned by that attempt's run host
     lock  claim  live.json  exit.json  host.log  worker.token
+
+Named tuples rather than dataclasses: importing `dataclasses` alone would cost every run host, of
+which there is one per attempt, a quarter of its start.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mosaic.processes import ProcessIdentity
 
@@ -24,8 +26,7 @@ def shared_memory_prefixes(run_id: str) -> tuple[str, ...]:
     return (f"mosaic.fastlane.{run_id}", f"mosaic.{run_id}")
 
 
-@dataclass(frozen=True)
-class RunFiles:
+class RunFiles(NamedTuple):
     directory: Path
 
     @property
@@ -55,8 +56,7 @@ class RunFiles:
         return AttemptFiles(self.directory / "attempts" / str(number))
 
 
-@dataclass(frozen=True)
-class AttemptFiles:
+class AttemptFiles(NamedTuple):
     directory: Path
 
     @property
@@ -86,8 +86,7 @@ class AttemptFiles:
         return self.directory / "worker.token"
 
 
-@dataclass(frozen=True)
-class AttemptSpec:
+class AttemptSpec(NamedTuple):
     """What the daemon tells a run host, as one JSON document on its standard input.
 
     Standard input, because `secrets` must touch neither disk nor argv nor the host's environment.
@@ -100,7 +99,7 @@ class AttemptSpec:
     argv: tuple[str, ...]
     cwd: str
     environment: dict[str, str]  # complete: the worker sees this and `secrets`, nothing else
-    secrets: dict[str, str] = field(default_factory=dict)
+    secrets: dict[str, str] = {}  # noqa: RUF012 (never changed in place)
     control_socket: str = ""
     # "stdin": SDK worker, gets JSON lines; "signals": foreign script, paused by SIGSTOP
     control: str = "stdin"
@@ -115,7 +114,7 @@ class AttemptSpec:
     shm_prefixes: tuple[str, ...] = ()  # names below /dev/shm to unlink when the run is over
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return self._asdict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AttemptSpec:
@@ -125,8 +124,7 @@ class AttemptSpec:
         return cls(**values)
 
 
-@dataclass(frozen=True)
-class LiveRecord:
+class LiveRecord(NamedTuple):
     """live.json: written once the worker process exists."""
 
     host: ProcessIdentity
@@ -136,7 +134,11 @@ class LiveRecord:
     containment: str  # "cgroup" or "subreaper"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {
+            **self._asdict(),
+            "host": self.host.to_dict(),
+            "worker": self.worker.to_dict(),
+        }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> LiveRecord:
@@ -149,8 +151,7 @@ class LiveRecord:
         )
 
 
-@dataclass(frozen=True)
-class ExitRecord:
+class ExitRecord(NamedTuple):
     """exit.json: the run host's last word, written after the last process of the run is gone."""
 
     run_id: str
@@ -172,7 +173,7 @@ class ExitRecord:
     stderr_tail: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return self._asdict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ExitRecord:

@@ -11,7 +11,6 @@ from typing import Any
 
 from mosaic import __version__
 from mosaic.contracts.events import MetricPoint
-from mosaic.contracts.run_config import parse_run_config
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, RunState
 from mosaic.daemon.active_run import ActiveRun
@@ -21,9 +20,11 @@ from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.registry.registry import Registry, RunFilter
 from mosaic.daemon.run_end import empty_trash, move_to_trash
+from mosaic.daemon.run_lifecycle import Failed
 from mosaic.daemon.run_monitor import RunMonitor
 from mosaic.daemon.run_queue import machine_capacity
 from mosaic.daemon.run_scheduler import RunScheduler
+from mosaic.daemon.stored_config import CONFIG_LOST, read_stored_config, stand_in_config
 from mosaic.daemon.streams.event_stream import stream_events
 from mosaic.daemon.streams.log_stream import LogPiece, stream_logs
 from mosaic.daemon.streams.run_feed import RunFeed
@@ -32,7 +33,7 @@ from mosaic.daemon.supervisor import Supervisor
 from mosaic.daemon.worker_sessions import WorkerSessions
 from mosaic.daemon.workers.catalog import WorkerCatalog, WorkerEntry
 from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunError
-from mosaic.files import read_json, tail_lines
+from mosaic.files import tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
 from mosaic.runhost.control_groups import available_containment
@@ -88,15 +89,15 @@ class Trainer:
         self._tasks.keep_running("backup", self._back_up)
 
     async def _take_over(self, record: RunRecord) -> None:
-        stored = await asyncio.to_thread(read_json, self.home.config(record.run_id))
-        if stored is None:
-            log.error("config.vanished", run_id=record.run_id)
-            return
-        run = ActiveRun(record, parse_run_config(stored))
+        config = await asyncio.to_thread(read_stored_config, self.home, record.run_id)
+        run = ActiveRun(record, config or stand_in_config(record))
         if record.state in LIVE_STATES:
             await self._supervisor.adopt(run)
         elif record.state is RunState.FAULT:
             await self._supervisor.settle_fault(run)
+        elif config is None:
+            self._supervisor.active[run.run_id] = run
+            await self._supervisor.apply(run, Failed(CONFIG_LOST))
         else:
             self._supervisor.enqueue(run)
 

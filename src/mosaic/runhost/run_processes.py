@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mosaic.runhost.control_groups import ControlGroups
 from mosaic.runhost.process_tree import (
@@ -17,8 +17,7 @@ from mosaic.runhost.process_tree import (
 )
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     processes: int
     rss_mb: float
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 
-@dataclass
 class StopPlan:
-    # The first reason stays: what follows (another stop, a limit) is a consequence.
-    reason: str = ""
-    deadline: float = math.inf
+    def __init__(self) -> None:
+        # The first reason stays: what follows (another stop, a limit) is a consequence.
+        self.reason = ""
+        self.deadline = math.inf
 
     @property
     def is_stopping(self) -> bool:

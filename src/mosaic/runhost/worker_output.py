@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import selectors
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mosaic.contracts.run_files import AttemptSpec, RunFiles
-from mosaic.runhost.event_journal import EventJournal
 from mosaic.runhost.last_lines import LastLines
 from mosaic.runhost.output_stream import OutputStream
 from mosaic.runhost.redactor import Redactor
 from mosaic.runhost.rotating_log import RotatingLog
 from mosaic.runhost.spawning import SpawnedWorker
+
+if TYPE_CHECKING:
+    from mosaic.runhost.event_journal import EventJournal
 
 MOST_READS_AT_END = 64
 
@@ -28,7 +31,7 @@ class WorkerOutput:
         self._selector = selector
         self._watched: set[OutputStream] = set()
         self._last_lines = LastLines()
-        self._journal = EventJournal(files.journal) if spec.stdout_events else None
+        self._journal = _open_journal(files.journal) if spec.stdout_events else None
         self._logs = [
             RotatingLog(files.log(spec.worker_name, name), spec.log_max_bytes, spec.log_backups)
             for name in ("stdout", "stderr")
@@ -112,3 +115,10 @@ class WorkerOutput:
 
 def _ignore(_data: bytes) -> None:
     """Where stdout is only log."""
+
+
+def _open_journal(path: Path) -> EventJournal:
+    # Most workers write their own journal; only the others pay for these imports.
+    from mosaic.runhost.event_journal import EventJournal
+
+    return EventJournal(path)

@@ -42,7 +42,7 @@ from mosaic.daemon.run_lifecycle import (
 
 def exit_record(code: int | None = 0, number: int | None = None, **values: object) -> ExitRecord:
     record = ExitRecord("0" * 26, 1, code, number, started_at=1.0, finished_at=2.0)
-    return replace(record, **values)  # type: ignore[arg-type]
+    return record._replace(**values)  # type: ignore[arg-type]
 
 
 def play(*events: Event, run: RunStatus | None = None) -> tuple[RunStatus, list[RunState]]:
