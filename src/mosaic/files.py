@@ -7,6 +7,7 @@ temporary file in the same directory, fsync it, rename it over the target, fsync
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -55,6 +56,22 @@ def sync_directory(directory: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds an exclusive flock on the file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        # Shared, so that two onlookers do not take each other for the owner.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def tail_lines(path: Path, count: int, max_bytes: int = 65_536) -> list[str]:

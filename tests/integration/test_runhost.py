@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -747,13 +746,10 @@ def test_run_deleted_while_it_runs_does_not_leave_its_host_behind(make_run: Make
 # -- cost -------------------------------------------------------------------------------------
 
 
-def test_worker_is_spawned_soon_and_the_host_stays_small(make_run: MakeRun) -> None:
+def test_the_host_stays_small(make_run: MakeRun) -> None:
     run = make_run(*misbehaving("hangs"))
-    before = time.time()
     host = run.start()
     live = run.live()
-    # Generous: other tests share the machine. Measured alone it is a tenth of this.
-    assert live.started_at - before < 0.5
     status = Path(f"/proc/{host.pid}/status").read_text()
     resident_kb = int(status.split("VmRSS:")[1].split()[0])
     assert resident_kb < 25_000

@@ -6,7 +6,6 @@ by the attempt's control groups and by the variables every process of a run inhe
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 from mosaic.contracts.run_files import AttemptFiles
 from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
-from mosaic.files import read_json
+from mosaic.files import is_locked, read_json
 from mosaic.processes import ProcessIdentity, boot_id, is_alive
 from mosaic.runhost.control_groups import ControlGroups, group_members, group_name
 from mosaic.runhost.process_tree import Process, read_process, send_signal
@@ -30,7 +29,7 @@ def kill_leftovers(files: AttemptFiles, run_id: str, attempt: int, timeout_s: fl
     """
     deadline = time.monotonic() + timeout_s
     # A worker that was just being forked holds its dead host's lock for another moment.
-    while _is_locked(files.lock):
+    while is_locked(files.lock):
         if _host_lives(files.claim) or time.monotonic() > deadline:
             return 0
         time.sleep(_KILL_AGAIN_S)
@@ -89,17 +88,3 @@ def _claim_data(claim: Path) -> dict[str, Any]:
     except ValueError:
         return {}
     return data if isinstance(data, dict) else {}
-
-
-def _is_locked(lock: Path) -> bool:
-    try:
-        fd = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False

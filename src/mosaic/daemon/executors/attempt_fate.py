@@ -7,13 +7,12 @@ decides whether the worker may ever start.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from typing import Any
 
 from mosaic.contracts.run_files import AttemptFiles, ExitRecord
 from mosaic.daemon.executors.base import AttemptFate, Verdict
-from mosaic.files import atomic_write_json, read_json
+from mosaic.files import atomic_write_json, is_locked, read_json
 from mosaic.processes import boot_id, identity_of
 
 # In a claim that recovery has taken, so that the attempt can never start.
@@ -38,7 +37,7 @@ def examine_attempt(files: AttemptFiles) -> Verdict:
 def _visible_fate(files: AttemptFiles) -> Verdict | None:
     if record := read_exit(files):
         return Verdict(AttemptFate.EXITED, record)
-    if is_lock_held(files):
+    if is_locked(files.lock):
         return Verdict(AttemptFate.ALIVE)
     # exit.json may have landed between the two looks.
     if record := read_exit(files):
@@ -49,21 +48,6 @@ def _visible_fate(files: AttemptFiles) -> Verdict | None:
 def read_exit(files: AttemptFiles) -> ExitRecord | None:
     data = read_json(files.exit)
     return None if data is None else ExitRecord.from_dict(data)
-
-
-def is_lock_held(files: AttemptFiles) -> bool:
-    try:
-        fd = os.open(files.lock, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        # Shared, so that two onlookers do not take each other for the owner.
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def _take_claim(files: AttemptFiles) -> bool:
