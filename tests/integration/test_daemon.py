@@ -66,7 +66,7 @@ def test_a_run_goes_through_all_states_and_leaves_the_promised_files(
 
 def test_the_socket_is_for_its_owner_only(daemon: DaemonHarness) -> None:
     socket = daemon.home.daemon_socket
-    assert stat.S_IMODE(socket.stat().st_mode) & 0o177 == 0
+    assert stat.S_IMODE(socket.stat().st_mode) == 0o600
     assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
 
 

@@ -109,17 +109,14 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     )
     add_TrainerServicer_to_server(TrainerService(trainer), server)  # type: ignore[no-untyped-call]
     home.daemon_socket.unlink(missing_ok=True)
-    # The socket's mode follows the umask; the directory is private already.
-    previous = os.umask(0o177)
-    try:
-        server.add_insecure_port(f"unix:{home.daemon_socket}")
-        if options.tcp is not None:
-            atomic_write(home.daemon_token, token.encode())
-            trainer.addresses.append(str(listen_on_tcp(server, options.tcp)))
-        await server.start()
-    finally:
-        os.umask(previous)
-    trainer.addresses.insert(0, f"unix:{home.daemon_socket}")
+    server.add_insecure_port(f"unix:{home.daemon_socket}")
+    # Its directory is private already. Not by umask, which would touch files of other threads.
+    home.daemon_socket.chmod(0o600)
+    trainer.addresses.append(f"unix:{home.daemon_socket}")
+    if options.tcp is not None:
+        atomic_write(home.daemon_token, token.encode())
+        trainer.addresses.append(str(listen_on_tcp(server, options.tcp)))
+    await server.start()
     _announce(home, trainer)
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -131,6 +128,8 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     home.daemon_token.unlink(missing_ok=True)
     await server.stop(GOODBYE_S)
     home.daemon_socket.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # it still holds the sockets of live runs
+        home.runtime.rmdir()
 
 
 def _announce(home: Home, trainer: Trainer) -> None:
