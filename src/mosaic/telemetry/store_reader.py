@@ -22,6 +22,9 @@ from mosaic.contracts.events import (
 )
 from mosaic.telemetry.store import sqlite_errors
 
+# What SQLite says when it cannot write to the disk.
+_NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
+
 
 class StoreReader:
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -109,11 +112,10 @@ def _connect(path: Path) -> sqlite3.Connection | None:
     try:
         connection = _open(path, "mode=ro")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-    except sqlite3.OperationalError:
-        # A reader needs a few blocks for its -shm file too. Without room for them a store whose
-        # log is empty (nobody has it open) can be read as the plain file it is.
-        log = path.with_name(path.name + "-wal")
-        if log.exists() and log.stat().st_size > 0:
+    except sqlite3.OperationalError as error:
+        # A reader needs a few blocks for its -shm file too. Without room for them the store can
+        # still be read as the plain file it is; the newest rows appear when there is room again.
+        if error.sqlite_errorcode & 0xFF not in _NO_ROOM:
             raise
         connection = _open(path, "immutable=1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
