@@ -107,7 +107,9 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     server = grpc.aio.server(
         interceptors=[ErrorInterceptor(), TokenInterceptor(token)], options=CHANNEL_OPTIONS
     )
-    add_TrainerServicer_to_server(TrainerService(trainer), server)  # type: ignore[no-untyped-call]
+    service = TrainerService(trainer)
+    await service.warm_up()
+    add_TrainerServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     home.daemon_socket.unlink(missing_ok=True)
     server.add_insecure_port(f"unix:{home.daemon_socket}")
     # Its directory is private already. Not by umask, which would touch files of other threads.

@@ -26,6 +26,12 @@ class TrainerService(rpc.TrainerServicer):
         # Runs that are over do not change: a list of thousands of them is packed only once.
         self._packed: dict[str, pb.RunRecord] = {}
 
+    async def warm_up(self) -> None:
+        """Read and pack the history before anybody waits for it; nothing for a young home."""
+        records, _ = await self._trainer.list_runs(RunFilter())
+        for record in records:
+            self._pack(record)
+
     async def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunResponse:  # noqa: N802
         done = await self._trainer.submit(request.config_json, request.client_key, request.dry_run)
         return pb.SubmitRunResponse(
