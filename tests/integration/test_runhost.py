@@ -230,8 +230,8 @@ print(json.dumps([dict(os.environ), os.getsid(0) == os.getpid(), int(mask, 16),
     environment.pop("LC_CTYPE", None)  # Python sets it by itself in a C locale
     assert environment == {**run.spec.environment, "KEY": "***"}
     assert leads_session
-    # CPython itself ignores SIGPIPE (13) and SIGXFSZ (25).
-    assert ignored == 1 << 12 | 1 << 24
+    # CPython itself ignores SIGPIPE (13) and SIGXFSZ (25); 32 and 33 belong to the C library.
+    assert ignored & ~(0b11 << 31) == 1 << 12 | 1 << 24
     assert blocked == []
     assert set(fds) <= {"0", "1", "2", "3"}, "only the listing itself is open besides"
     assert stdin == ""
