@@ -13,7 +13,7 @@ from tests.worker_samples import DAEMON_PYTHON, OTHER_PYTHON, SDK, KnownWorkers,
 
 WORKERS = KnownWorkers(
     entry(),
-    entry("foreign", python=OTHER_PYTHON, path_dirs=("/work/foreign",), source="/x.toml"),
+    entry("foreign", python=OTHER_PYTHON, path_dirs=("/opt/foreign",), source="/x.toml"),
     entry("broken", module="", error="no module named torch", capabilities=None),
 )
 SCRIPT = "/home/me/train.py"
@@ -74,7 +74,7 @@ def test_an_entry_point_that_disagrees_with_the_metadata_is_refused(worker: dict
 def test_a_foreign_worker_runs_in_its_own_interpreter_with_the_sdk_beside_it() -> None:
     built = command("foreign")
     assert built.python == OTHER_PYTHON
-    assert built.path_dirs == ("/work/foreign", SDK)
+    assert built.path_dirs == ("/opt/foreign", SDK)
 
 
 def test_an_explicit_interpreter_wins_over_the_workers_own() -> None:
