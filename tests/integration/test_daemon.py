@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mosaic.client.worker_manifests import add_manifest
 from mosaic.contracts.run_state import RunState
 from mosaic.errors import (
     ConfigError,
@@ -357,8 +358,6 @@ def test_a_dry_run_creates_nothing_and_shows_the_command(daemon: DaemonHarness) 
 def test_a_worker_in_a_folder_of_its_own_is_found_and_runs(
     daemon: DaemonHarness, tmp_path: Path
 ) -> None:
-    from mosaic.client.worker_manifests import add_manifest
-
     folder = tmp_path / "mine"
     package = folder / "coin_worker"
     package.mkdir(parents=True)
@@ -389,3 +388,63 @@ def test_time_between_submission_and_worker_is_recorded(daemon: DaemonHarness) -
     run_id = daemon.submit(config={"episodes": 1})
     record = daemon.wait_over(run_id)
     assert before <= record.created_at <= (record.started_at or 0) <= (record.finished_at or 0)
+
+
+KEEPER = """
+import dataclasses, sys, threading
+from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.worker import worker_main
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    pass
+
+def train(run):
+    asked = threading.Event()
+    told = []
+    run.control.on_command = lambda command: (told.append(command), asked.set())
+    run.output_directory.mkdir(exist_ok=True)
+    path = run.output_directory / "policy.bin"
+    path.write_bytes(b"weights")
+    run.checkpoint_saved(path, step=1, is_final=True)
+    run.metric("ready", 1, step=0)
+    asked.wait(60)
+    run.metric("told", told[0]["seed"], step=1)
+
+if __name__ == "__main__":
+    sys.exit(worker_main(lambda: WorkerCapabilities("keeper"), Config, train))
+"""
+
+
+@pytest.fixture
+def keeper(daemon: DaemonHarness, tmp_path: Path) -> str:
+    """A worker that saves a checkpoint and then waits for a command."""
+    package = tmp_path / "keeper_worker"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from mosaic.contracts.capabilities import WorkerCapabilities\n"
+        "def get_worker_metadata():\n"
+        "    return WorkerCapabilities('keeper', supports_checkpointing=True)\n"
+    )
+    (package / "cli.py").write_text(KEEPER)
+    (tmp_path / "worker.toml").write_text(
+        'name = "keeper"\nentry_point = "keeper_worker:get_worker_metadata"\n'
+    )
+    return add_manifest(daemon.home, tmp_path).name
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_command_reaches_the_worker_and_checkpoints_go_when_nobody_wants_them(
+    daemon: DaemonHarness, keeper: str, is_kept: bool
+) -> None:
+    run_id = daemon.submit(entry_point=keeper, artifacts={"keep_checkpoints": is_kept})
+    daemon.wait_for(run_id, "EXEC")
+    assert daemon.client.control(run_id, {"command": "reset", "seed": 7})["ok"]
+    record = daemon.wait_over(run_id)
+    assert (record.outcome, record.checkpoint_uri) == ("succeeded", "outputs/policy.bin")
+    (point,) = daemon.client.recent_metrics(run_id, 1, names=["told"])
+    assert point.value == 7
+    checkpoint = daemon.home.run(run_id).directory / record.checkpoint_uri
+    wait_until(lambda: checkpoint.exists() is is_kept, 5, "the keep rule")
+    listed = json.loads(daemon.home.run(run_id).manifest.read_bytes())["checkpoints"]
+    assert bool(listed) is is_kept

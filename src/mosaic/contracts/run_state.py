@@ -47,7 +47,6 @@ class FailureKind(StrEnum):
     MEMORY_LIMIT = "memory_limit"  # it used more than resources.memory_mb
     PROCESS_LIMIT = "process_limit"  # it started too many processes
     TIME_LIMIT = "time_limit"  # it ignored the stop at schedule.max_duration_seconds
-    HANDSHAKE_TIMEOUT = "handshake_timeout"  # it never registered
     LAUNCH_ERROR = "launch_error"  # the worker could not be started
     LOST = "lost"  # the run host died without a word
     INTERRUPTED = "interrupted"  # the machine was restarted

@@ -20,6 +20,8 @@ from mosaic.logs import get_logger
 log = get_logger(__name__)
 
 LOOK_S = 1.0
+# Importing a large framework from a cold disk takes its time; nothing is killed for it.
+HANDSHAKE_S = 60.0
 DISK_ALARM = "disk"
 
 
@@ -35,8 +37,11 @@ def stall_reason(
         return ""
     if process_state in ("T", "t"):
         return "the process is stopped (SIGSTOP)"
-    # Scripts send no heartbeats, so their silence means nothing.
-    if control == "stdin" and state is not RunState.HSHK and silent_s > 2 * interval_s + 5:
+    if control != "stdin":
+        return ""  # scripts neither register nor send heartbeats: their silence means nothing
+    if state is RunState.HSHK and silent_s > HANDSHAKE_S:
+        return f"the worker has not registered for {silent_s:.0f} s"
+    if state is not RunState.HSHK and silent_s > 2 * interval_s + 5:
         return f"no heartbeat for {silent_s:.0f} s"
     return ""
 
