@@ -31,6 +31,7 @@ chaos: $(DEV_STAMP)  ## real faults: kills, full disks, floods, hostile input
 
 docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
 	$(PY) tools/log_events.py
+	$(PY) tools/contract_schemas.py
 
 proto: $(DEV_STAMP)
 	PYTHON=$(PY) tools/generate_proto.sh
