@@ -4,8 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
+RUN_EXTRAS := baseline,cleanrl
+DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,dev
 
-.PHONY: run test lint types imports bench chaos docs proto clean
+.PHONY: run test lint types imports bench learn chaos docs proto clean
 
 run: $(STAMP)  ## set up, then watch an environment run to its end with live progress
 	@$(PY) tools/first_run.py
@@ -14,8 +16,8 @@ test: $(DEV_STAMP)  ## set up, then all tests that every commit must pass
 	$(PY) -m pytest tests
 
 lint: $(DEV_STAMP)
-	$(PY) -m ruff check src tests benchmarks tools
-	$(PY) -m ruff format --check src tests benchmarks tools
+	$(PY) -m ruff check src tests benchmarks learning tools
+	$(PY) -m ruff format --check src tests benchmarks learning tools
 
 types: $(DEV_STAMP)
 	$(PY) -m mypy
@@ -26,12 +28,17 @@ imports: $(DEV_STAMP)
 bench: $(DEV_STAMP)  ## every hot path as a ratio against a baseline in the same run
 	$(PY) -m benchmarks
 
+learn: $(DEV_STAMP)  ## train every algorithm to its published return: about an hour on two cores
+	$(PY) -m learning
+
 chaos: $(DEV_STAMP)  ## real faults: kills, full disks, floods, hostile input
 	$(PY) -m pytest tests/chaos -m chaos -s --timeout 900
 
 docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
 	$(PY) tools/log_events.py
 	$(PY) tools/contract_schemas.py
+	$(PY) tools/algorithm_schemas.py
+	$(PY) tools/environment_catalogue.py
 
 proto: $(DEV_STAMP)
 	PYTHON=$(PY) tools/generate_proto.sh
@@ -44,9 +51,9 @@ $(PY):
 	$(PYTHON) -m venv $(VENV)
 
 $(STAMP): $(PY) pyproject.toml constraints.txt
-	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[baseline]'
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(RUN_EXTRAS)]'
 	@touch $@
 
 $(DEV_STAMP): $(STAMP)
-	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[baseline,dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(RUN_EXTRAS),$(DEV_EXTRAS)]'
 	@touch $@

@@ -87,6 +87,10 @@ class Home:
     def config(self, run_id: str) -> Path:
         return self.configs / f"config-{checked_run_id(run_id)}.json"
 
+    def policy_config(self, run_id: str) -> Path:
+        """The config once more, under a name by which evaluations are found."""
+        return self.configs / f"config-{checked_run_id(run_id)}-policy.json"
+
     def worker_config(self, run_id: str, slot: int) -> Path:
         return self.configs / f"worker-{checked_run_id(run_id)}-{slot}.json"
 

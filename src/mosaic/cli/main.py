@@ -24,13 +24,17 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     from mosaic.cli import (
+        catalogue_commands,
         control_commands,
         daemon_command,
         doctor_command,
+        play_command,
+        policy_commands,
         run_command,
         runs_command,
         stream_commands,
         submit_command,
+        train_command,
         workers_command,
     )
 
@@ -39,6 +43,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--home", help="default: $MOSAIC_HOME, else the user's data directory")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for module in (
+        train_command,
+        policy_commands,
+        play_command,
+        catalogue_commands,
         run_command,
         submit_command,
         runs_command,

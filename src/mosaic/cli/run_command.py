@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import re
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.session import open_client
@@ -121,7 +120,9 @@ def resources(arguments: argparse.Namespace, capabilities: WorkerCapabilities) -
 
 
 def default_name(worker: str, settings: dict[str, Any]) -> str:
-    """Worker, environment and seed, as far as known, without what a label may not hold."""
+    """Worker, environment and seed, as far as known."""
+    from mosaic.cli.submission import label
+
     known = [worker, settings.get("env_id"), settings.get("seed")]
     name = "-".join(str(part) for part in known if part is not None)
-    return re.sub(r"[^A-Za-z0-9_.-]+|\.{2,}", "-", name)[:120]
+    return label(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json
 from mosaic.errors import ConfigError, PreflightError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mosaic.client import TrainerClient
+    from mosaic.contracts.run_record import RunRecord
     from mosaic.wire.answers import CheckResult, Submission
 
 
@@ -46,6 +48,11 @@ def parse_environment(pairs: Iterable[str]) -> dict[str, str]:
     return variables
 
 
+def label(text: str) -> str:
+    """Without what a run's name may not hold."""
+    return re.sub(r"(?:[^A-Za-z0-9_.-]|\.{2,})+", "-", text)[:120]
+
+
 def submit_and_report(
     client: TrainerClient,
     config: dict[str, Any],
@@ -53,7 +60,9 @@ def submit_and_report(
     dry_run: bool,
     follow: bool,
     as_json: bool,
+    at_end: Callable[[RunRecord], None] | None = None,
 ) -> int:
+    """`at_end` is called with the record of a run that was followed to its success."""
     if dry_run:
         return say_dry_run(client.submit(config, dry_run=True), as_json)
     submission = client.submit(config)
@@ -66,7 +75,10 @@ def submit_and_report(
     if not as_json:
         colour = "dim" if is_terminal(sys.stdout) else ""
         say(paint(f"run {submission.run_id}", colour))
-    return follow_to_the_end(client, submission.run_id, as_json)
+    status = follow_to_the_end(client, submission.run_id, as_json)
+    if at_end is not None and status == 0:
+        at_end(client.get_run(submission.run_id))
+    return status
 
 
 def say_dry_run(submission: Submission, as_json: bool) -> int:

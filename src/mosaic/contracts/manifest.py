@@ -78,6 +78,8 @@ class RuntimeSummary:
     episodes: int = 0
     duration_s: float = 0.0
     error: str = ""
+    # What the worker itself found out, such as the flags of its algorithm.
+    extras: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

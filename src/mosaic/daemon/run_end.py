@@ -65,7 +65,8 @@ def empty_trash(home: Home, run_id: str) -> int:
     is_ours = target.is_dir() and not target.is_symlink()
     freed = sum(_size(path) for path in target.rglob("*")) if is_ours else 0
     _remove(target)
-    for config in (home.config(run_id), *home.configs.glob(f"worker-{run_id}-*.json")):
+    worker_configs = home.configs.glob(f"worker-{run_id}-*.json")
+    for config in (home.config(run_id), home.policy_config(run_id), *worker_configs):
         freed += _size(config)
         config.unlink(missing_ok=True)
     return freed

@@ -133,4 +133,12 @@ class Reception:
         files = self._home.run(new.record.run_id)
         files.logs.mkdir(mode=0o700, parents=True)
         atomic_write_json(self._home.config(new.record.run_id), stored)
+        if is_policy_evaluation(stored):
+            atomic_write_json(self._home.policy_config(new.record.run_id), stored)
         write_run_file(files, new)
+
+
+def is_policy_evaluation(stored: dict[str, Any]) -> bool:
+    worker = stored.get("metadata", {}).get("worker", {})
+    extras = worker.get("config", {}).get("extras") if isinstance(worker, dict) else None
+    return isinstance(extras, dict) and extras.get("mode") == "policy_eval"

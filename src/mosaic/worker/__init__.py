@@ -9,6 +9,7 @@ from mosaic.contracts.capabilities import (
 from mosaic.contracts.manifest import TensorBoardArtifact, WandbArtifact
 from mosaic.errors import ConfigError, DependencyError, WorkerError
 from mosaic.worker.analytics import write_manifest
+from mosaic.worker.command_line import Shortcut
 from mosaic.worker.config_build import build_config
 from mosaic.worker.config_file import load_config_file
 from mosaic.worker.config_schema import config_schema, option
@@ -22,6 +23,7 @@ __all__ = [
     "Lane",
     "ReadinessCheck",
     "Run",
+    "Shortcut",
     "TensorBoardArtifact",
     "WandbArtifact",
     "WorkerCapabilities",

@@ -6,15 +6,35 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.errors import ConfigError
 
 _FLAGS_OF_DRY_RUN = {"--dry-run", "--emit-summary"}
 
 
+@dataclass(frozen=True)
+class Shortcut:
+    """A flag of one worker that stands for `--set field=…`; `--set` itself wins over it."""
+
+    flag: str
+    field: str
+    help: str
+    value: str | None = None  # what a flag without argument sets
+    is_object: bool = False  # takes a JSON object, whose entries are set one by one
+
+    @property
+    def destination(self) -> str:
+        return f"shortcut_{self.flag.strip('-').replace('-', '_')}"
+
+
 def parse_arguments(
-    argv: Sequence[str], module: str, capabilities: WorkerCapabilities
+    argv: Sequence[str],
+    module: str,
+    capabilities: WorkerCapabilities,
+    shortcuts: Sequence[Shortcut] = (),
 ) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}",
@@ -43,7 +63,48 @@ def parse_arguments(
     parser.add_argument(
         "--run-dir", default="", metavar="DIR", help="folder for what the run leaves"
     )
+    for item in shortcuts:
+        if item.value is None:
+            metavar = "JSON" if item.is_object else item.flag.rpartition("-")[2].upper()
+            parser.add_argument(item.flag, metavar=metavar, dest=item.destination, help=item.help)
+        else:
+            parser.add_argument(
+                item.flag,
+                action="store_const",
+                const=item.value,
+                dest=item.destination,
+                help=item.help,
+            )
     return parser.parse_args(argv)
+
+
+def shortcut_assignments(arguments: argparse.Namespace, shortcuts: Sequence[Shortcut]) -> list[str]:
+    """What the worker's own flags mean, in the words of `--set`."""
+    assignments = []
+    for item in shortcuts:
+        text = getattr(arguments, item.destination)
+        if text is None:
+            continue
+        if item.is_object:
+            entries = _json_object(item, text)
+            assignments += [f"{item.field}.{key}={json.dumps(entries[key])}" for key in entries]
+        else:
+            assignments.append(f"{item.field}={text}")
+    return assignments
+
+
+def _json_object(shortcut: Shortcut, text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ConfigError(
+            f"{shortcut.flag} {text[:80]!r} is not a JSON object",
+            hint=f"""write {shortcut.flag} '{{"name": 1}}'""",
+            field=shortcut.field,
+        )
+    return value
 
 
 def module_name(train: Any) -> str:

@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -22,7 +22,13 @@ from mosaic.errors import MosaicError, PreflightError, RequestError
 from mosaic.logs import JsonLines
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
-from mosaic.worker.command_line import command_of, module_name, parse_arguments
+from mosaic.worker.command_line import (
+    Shortcut,
+    command_of,
+    module_name,
+    parse_arguments,
+    shortcut_assignments,
+)
 from mosaic.worker.config_build import build_config
 from mosaic.worker.config_file import apply_assignments, load_config_file
 from mosaic.worker.config_schema import config_schema, config_to_dict
@@ -40,6 +46,7 @@ _STATUS = {
 }
 
 ConfigType = TypeVar("ConfigType")
+Check = Callable[[ConfigType], Mapping[str, Any] | None]
 
 
 def worker_main(
@@ -48,12 +55,14 @@ def worker_main(
     train: Callable[[Run[ConfigType]], None],
     argv: Sequence[str] | None = None,
     *,
-    check: Callable[[ConfigType], None] | None = None,
+    check: Check[ConfigType] | None = None,
+    shortcuts: Sequence[Shortcut] = (),
 ) -> int:
     """Run a worker's command line; returns the exit status of the process.
 
     `train` gets the run and returns when its work is done or `run.should_stop()` says so.
-    `check` raises ConfigError for what the schema cannot say; a dry run calls it too.
+    `check` raises ConfigError for what the schema cannot say; a dry run calls it too. What it
+    returns becomes part of `run_started` and the summary.
     """
     arguments_given = list(sys.argv[1:] if argv is None else argv)
     capabilities = capabilities_factory()
@@ -61,14 +70,13 @@ def worker_main(
         schema = config_schema(config_class)
         capabilities = dataclasses.replace(capabilities, config_schema=schema)
     module = module_name(train)
-    arguments = parse_arguments(arguments_given, module, capabilities)
+    arguments = parse_arguments(arguments_given, module, capabilities, shortcuts)
     if arguments.describe:
         print_line(json.dumps(capabilities.to_dict(), indent=2))
         return EXIT_OK
     _show_own_log()
-    launch = _Launch(
-        arguments, capabilities, config_class, train, check, command_of(module, arguments_given)
-    )
+    command = command_of(module, arguments_given)
+    launch = _Launch(arguments, capabilities, config_class, train, check, command, shortcuts)
     status = launch.rehearse() if arguments.dry_run else launch.run()
     flush_stdout()
     return status
@@ -91,31 +99,39 @@ class _Launch(Generic[ConfigType]):
     capabilities: WorkerCapabilities
     config_class: type[ConfigType]
     train: Callable[[Run[ConfigType]], None]
-    check: Callable[[ConfigType], None] | None
+    check: Check[ConfigType] | None
     command: tuple[str, ...]
+    shortcuts: Sequence[Shortcut]
 
     def read_config(self) -> dict[str, Any]:
         data = load_config_file(Path(self.arguments.config)) if self.arguments.config else {}
-        return apply_assignments(data, self.arguments.assignments, self.capabilities.config_schema)
+        assignments = shortcut_assignments(self.arguments, self.shortcuts)
+        assignments += self.arguments.assignments
+        return apply_assignments(data, assignments, self.capabilities.config_schema)
 
-    def build(self, data: dict[str, Any]) -> ConfigType:
+    def build(self, data: dict[str, Any]) -> tuple[ConfigType, dict[str, Any]]:
+        """The valid config, and what the worker's own check found out about it."""
         config = build_config(self.config_class, data)
-        if self.check is not None:
-            self.check(config)
-        return config
+        findings = None if self.check is None else self.check(config)
+        return config, masked(dict(findings or {}))
 
     def rehearse(self) -> int:
         """The dry run: everything but the run."""
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 data = self.read_config()
-                config = self.build(data)
+                config, findings = self.build(data)
                 assignment = self._assign(data)
         except MosaicError as error:
             return _report(error)
         shown = masked(config_to_dict(config))
         summary = RuntimeSummary(
-            assignment.run_id, self.capabilities.worker_type, "dry-run", self.command, shown
+            assignment.run_id,
+            self.capabilities.worker_type,
+            "dry-run",
+            self.command,
+            shown,
+            extras=findings,
         )
         print_summary(summary, self.arguments.emit_summary)
         return EXIT_OK
@@ -174,8 +190,8 @@ class _Launch(Generic[ConfigType]):
         try:
             if problem is not None:
                 raise problem
-            config = self.build(data)
-            run.start(config, masked(config_to_dict(config)))
+            config, findings = self.build(data)
+            run.start(config, masked(config_to_dict(config)), findings)
             write_manifest(run, metadata={"status": "running", "attempt": run.attempt})
             self.train(run)
         except KeyboardInterrupt:
@@ -205,6 +221,7 @@ class _Launch(Generic[ConfigType]):
             episodes=run.episodes,
             duration_s=round(run.duration_s, 3),
             error=outcome.payload.get("error", ""),
+            extras=dict(run.findings),
         )
 
 

@@ -54,6 +54,7 @@ class Run(EventWriter, Generic[ConfigType]):
         self.control = control
         self.total_steps: int | None = None
         self.total_episodes: int | None = None
+        self.findings: Mapping[str, Any] = {}  # what the worker's check found out
         self.is_stopping = False  # the training function has been told to stop
         self._started = time.monotonic()
         self._rate = Rate()
@@ -121,6 +122,14 @@ class Run(EventWriter, Generic[ConfigType]):
         payload = {"path": self._shown_path(path), "step": int(step)}
         self.lifecycle(EventType.CHECKPOINT_LOADED, payload)
 
+    def heartbeat(self, **details: Any) -> None:
+        """A sign of life right now, with what the worker has to tell, such as a batch's result."""
+        self._beat(details)
+
+    def note(self, text: str) -> None:
+        """A sentence for people: what was chosen, how a schedule goes on."""
+        self._beat({"note": text})
+
     def register(self) -> None:
         """The handshake: always the first line of an attempt."""
         capabilities = self.capabilities.to_dict()
@@ -138,9 +147,15 @@ class Run(EventWriter, Generic[ConfigType]):
         self._append(f'"type":"worker_registered","timestamp":{time.time():.6f},{who}{body[1:-1]}')
         self._journal.flush()
 
-    def start(self, config: ConfigType, shown_config: Mapping[str, Any]) -> None:
+    def start(
+        self,
+        config: ConfigType,
+        shown_config: Mapping[str, Any],
+        findings: Mapping[str, Any] | None = None,
+    ) -> None:
         """The config is valid: announce the run and begin to send heartbeats."""
         self.config = config
+        self.findings = findings or {}
         self.total_steps = getattr(config, "total_timesteps", None)
         self.total_episodes = getattr(config, "episodes", None)
         payload = {
@@ -153,7 +168,7 @@ class Run(EventWriter, Generic[ConfigType]):
             "pid": os.getpid(),
             "python": sys.version.partition(" ")[0],
         }
-        self.lifecycle(EventType.RUN_STARTED, payload)
+        self.lifecycle(EventType.RUN_STARTED, {**payload, **self.findings})
         self._heartbeat = Heartbeat(self.assignment.heartbeat_s, self._beat)
 
     def finish(self, kind: EventType, payload: Mapping[str, Any]) -> None:
@@ -188,7 +203,7 @@ class Run(EventWriter, Generic[ConfigType]):
         if not self.stop_reason:
             self.control.request_stop(MAX_STEPS)
 
-    def _beat(self) -> None:
+    def _beat(self, details: Mapping[str, Any] | None = None) -> None:
         payload = {
             "steps": self.steps,
             "episodes": self.episodes,
@@ -198,7 +213,7 @@ class Run(EventWriter, Generic[ConfigType]):
             "steps_per_second": round(self._rate.since_last_look(self.steps), 1),
             "paused": self.control.is_paused,
         }
-        self.lifecycle(EventType.HEARTBEAT, payload)
+        self.lifecycle(EventType.HEARTBEAT, {**payload, **(details or {})})
 
     def _shown_path(self, path: str | os.PathLike[str]) -> str:
         """Relative to the run's directory, so that an archived run stays readable elsewhere."""

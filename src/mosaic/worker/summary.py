@@ -32,7 +32,7 @@ def print_summary(summary: RuntimeSummary, as_json: bool) -> None:
     print_line(f"worker:  {summary.worker_type}")
     print_line(f"status:  {summary.status}")
     print_line(f"command: {shlex.join(summary.command)}")
-    for name, value in summary.config.items():
+    for name, value in {**summary.config, **summary.extras}.items():
         print_line(f"  {name} = {json.dumps(value)}")
 
 

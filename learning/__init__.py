@@ -1,0 +1,1 @@
+"""The learning suite: every algorithm must reach its published return. `make learn`."""

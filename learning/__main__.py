@@ -1,0 +1,112 @@
+"""`python -m learning [WORD…]`: trains the chosen experiments through the daemon."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+
+from learning.experiments import SEEDS, Experiment, chosen
+from learning.results import FOLDER, Result, Seed, load, store
+from mosaic.cli.catalogue import find_algorithm
+from mosaic.cli.training_config import run_document
+from mosaic.client import TrainerClient
+
+CURVE_POINTS = 120
+
+
+def main() -> int:
+    experiments = chosen(sys.argv[1:])
+    if not experiments:
+        print(f"no experiment matches {sys.argv[1:]}", file=sys.stderr)
+        return 2
+    results = load()
+    is_all_reached = True
+    with TrainerClient() as client:
+        waiting = [(item, submit(client, item)) for item in experiments]
+        for item, run_ids in waiting:
+            seeds = tuple(
+                collect(client, run_id, seed) for run_id, seed in zip(run_ids, SEEDS, strict=True)
+            )
+            result = Result(item, seeds, time.strftime("%Y-%m-%d"))
+            results[item.name] = result
+            store(results)
+            is_all_reached &= result.is_reached
+            verdict = "reached" if result.is_reached else "NOT REACHED"
+            print(
+                f"{verdict}: {item.name}: {result.mean:.2f} ± {result.spread:.2f}, expected "
+                f"{item.expected:.2f} ± {item.deviation:.2f}",
+                flush=True,
+            )
+    draw(results, {item.algo for item in experiments})
+    return 0 if is_all_reached else 1
+
+
+def submit(client: TrainerClient, item: Experiment) -> list[str]:
+    algorithm = find_algorithm(item.algo)
+    return [
+        client.start_run(
+            run_document(
+                algorithm.worker,
+                f"learn-{item.algo}-{item.env_id}-seed{seed}",
+                {
+                    "algo": item.algo,
+                    "env_id": item.env_id,
+                    "total_timesteps": item.total_timesteps,
+                    "seed": seed,
+                    "extras": {"algo_params": {**item.parameters, "threads": 1}},
+                },
+                cpus=1,
+                memory_mb=algorithm.memory_mb,
+            )
+        )
+        for seed in SEEDS
+    ]
+
+
+def collect(client: TrainerClient, run_id: str, seed: int) -> Seed:
+    record = client.wait(run_id)
+    if record.failure is not None or record.progress.mean_return is None:
+        raise SystemExit(f"{record.run_name} did not finish: {record.failure}")
+    duration_s = (record.finished_at or 0.0) - (record.started_at or 0.0)
+    return Seed(
+        seed=seed,
+        mean_return=record.progress.mean_return,
+        duration_s=round(duration_s, 1),
+        steps_per_second=round(record.progress.steps / duration_s, 1),
+        curve=thinned(list(episode_returns(client, run_id))),
+    )
+
+
+def episode_returns(client: TrainerClient, run_id: str) -> Iterator[tuple[int, float]]:
+    """(step, return) of every finished episode."""
+    for batch in client.stream_events(run_id, types=["metric"]):
+        for event in batch.events():
+            if event["name"] == "charts/episodic_return":
+                yield event["step"], event["value"]
+
+
+def thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """At most CURVE_POINTS points: the mean return of the episodes in each stretch of steps."""
+    if not points:
+        return []
+    width = max(1, (points[-1][0] + 1) // CURVE_POINTS)
+    stretches: dict[int, list[float]] = {}
+    for step, value in points:
+        stretches.setdefault(step // width, []).append(value)
+    return [
+        (number * width + width // 2, round(sum(values) / len(values), 3))
+        for number, values in stretches.items()
+    ]
+
+
+def draw(results: dict[str, Result], algos: set[str]) -> None:
+    from learning.plots import plot_algorithm
+
+    for algo in sorted(algos):
+        of_algo = [result for result in results.values() if result.experiment.algo == algo]
+        plot_algorithm(algo, of_algo, FOLDER)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

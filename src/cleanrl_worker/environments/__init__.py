@@ -1,0 +1,1 @@
+"""The environments the worker trains on: families, making, batches, catalogue."""

@@ -1,0 +1,56 @@
+"""Imports what a family needs, headless and quietly, or says which command installs it."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+import warnings
+from typing import Any
+
+from cleanrl_worker.environments.families import FAMILIES, GYMNASIUM, Family
+from mosaic.worker import DependencyError
+
+_physics_log = logging.getLogger("cleanrl_worker.physics")
+_HEADLESS = {"SDL_VIDEODRIVER": "dummy", "MUJOCO_GL": "egl", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
+_seen_physics_warnings: set[str] = set()
+
+
+def import_family(family: Family, env_id: str) -> Any:
+    """Imports the family's packages, which register their ids, and returns gymnasium."""
+    # Libraries read these when they are imported; without a display they would crash later.
+    for name, value in _HEADLESS.items():
+        os.environ.setdefault(name, value)
+    gymnasium = import_package("gymnasium", FAMILIES[GYMNASIUM].install_command, env_id)
+    for module in family.modules:
+        import_package(module, family.install_command, env_id)
+    if "ale_py" in family.modules:
+        ale_py = sys.modules["ale_py"]
+        # Each process would otherwise print a banner with its first game.
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    if "mujoco" in sys.modules:
+        sys.modules["mujoco"].set_mju_user_warning(_note_physics_warning)
+    return gymnasium
+
+
+def import_package(module: str, install_command: str, needed_by: str) -> Any:
+    try:
+        with warnings.catch_warnings():
+            # Not ours to mend, and where warnings are errors Box2D's crash the interpreter.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module(module)
+    except ImportError as error:
+        raise DependencyError(
+            f"{needed_by} needs the package {module}, which cannot be imported: {error}",
+            hint=install_command,
+        ) from error
+
+
+def _note_physics_warning(message: str) -> None:
+    """Without a receiver MuJoCo writes MUJOCO_LOG.TXT into the current folder."""
+    cause = message.partition(" Time = ")[0]
+    if "is deprecated" in cause or cause in _seen_physics_warnings:
+        return  # of a model file we did not write, or said before
+    _seen_physics_warnings.add(cause)
+    _physics_log.warning("MuJoCo: %s", message)

@@ -1,0 +1,1 @@
+"""Classic control in plain floats: Gymnasium's physics and seeding, several times as fast."""

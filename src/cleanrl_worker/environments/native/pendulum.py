@@ -1,0 +1,45 @@
+"""Pendulum: swing it up and hold it there with a weak motor; never terminates."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+
+import numpy as np
+
+from cleanrl_worker.environments.batch import Array
+from cleanrl_worker.environments.native.native_batch import NativeBatch, State
+
+_STRONGEST = 2.0
+_FASTEST = 8.0
+_SECONDS = 0.05
+_GRAVITY_PULL = 3 * 10.0 / 2
+_HIGHEST_DRAW = np.array([pi, 1.0])
+
+
+class PendulumBatch(NativeBatch):
+    def _draw(self, random: np.random.Generator) -> State:
+        return tuple(random.uniform(low=-_HIGHEST_DRAW, high=_HIGHEST_DRAW).tolist())
+
+    def _advance(self, actions: Array) -> tuple[Array, list[int]]:
+        # Gymnasium computes what involves the action alone in single precision.
+        torques = np.clip(actions[:, 0].astype(np.float32, copy=False), -_STRONGEST, _STRONGEST)
+        pulls = (3.0 * torques).tolist()
+        efforts = (0.001 * (torques * torques)).tolist()
+        states = self._states
+        rewards = []
+        for index, (angle, speed) in enumerate(states):
+            wrapped = ((angle + pi) % (2 * pi)) - pi
+            rewards.append(-(wrapped**2 + 0.1 * speed**2 + efforts[index]))
+            speed += (_GRAVITY_PULL * sin(angle) + pulls[index]) * _SECONDS
+            speed = min(max(speed, -_FASTEST), _FASTEST)
+            states[index] = (angle + speed * _SECONDS, speed)
+        return np.array(rewards), []
+
+    def _observe(self) -> Array:
+        return np.array(
+            [(cos(angle), sin(angle), speed) for angle, speed in self._states], dtype=np.float32
+        )
+
+    def _first_observation(self, state: State) -> Array:
+        angle, speed = state
+        return np.array((cos(angle), sin(angle), speed), dtype=np.float32)

@@ -1,0 +1,1 @@
+"""What every algorithm needs and none should rewrite."""

@@ -1,0 +1,209 @@
+"""Session: one training, seen from its algorithm. Logging, stopping, checkpoints and resuming."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from cleanrl_worker.environments.batch import Episode
+from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointStore
+from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
+from cleanrl_worker.kit.stateful import Stateful
+from mosaic.errors import WorkerError
+
+RECENT_EPISODES = 100
+
+
+class TrainingDivergedError(WorkerError):
+    """A loss is not a number any more; going on would only destroy the last good weights."""
+
+
+class Session:
+    """What an algorithm needs besides its maths.
+
+    An algorithm makes its parts, names them once with `keep`, and then loops:
+
+        envs.reset(arguments.seed)
+        session.keep(ModelFile(agent), optimizer=optimizer, envs=envs)
+        observations = envs.observations          # the first ones, or those of the checkpoint
+        while session.goes_on():
+            ...                                   # advances session.global_step
+            session.record({"losses/value_loss": loss})
+            session.checkpoint_if_due()
+    """
+
+    def __init__(
+        self,
+        arguments: Arguments,
+        device: torch.device,
+        reporter: Reporter,
+        writers: Sequence[ScalarWriter] = (),
+        store: CheckpointStore | None = None,
+        checkpoint: Checkpoint | None = None,
+        video_directory: Path | None = None,
+    ) -> None:
+        self.arguments = arguments
+        self.device = device
+        self.rng = np.random.default_rng(arguments.seed)
+        self.global_step = 0
+        self.episodes = 0
+        # The horizon of exploration: a resumed training must not become random again.
+        self.planned_timesteps = arguments.total_timesteps
+        self.recent_returns: deque[float] = deque(maxlen=RECENT_EPISODES)
+        self.video_directory = video_directory if arguments.capture_video else None
+        self._reporter = reporter
+        self._writers = tuple(writers)
+        self._store = store
+        self._checkpoint = checkpoint
+        self._model: ModelFile | None = None
+        self._parts: dict[str, Stateful] = {}
+        self._started_at = time.perf_counter()
+        self._started_step = 0
+        self._saved_step = -1
+
+    # ---- what a checkpoint holds -------------------------------------------------------------
+
+    def keep(self, model: ModelFile, **parts: Stateful) -> None:
+        """Name everything the training is made of; a resumed one gets its state back here."""
+        self._model, self._parts = model, parts
+        checkpoint = self._checkpoint
+        if checkpoint is not None:
+            model.load(checkpoint.weights)
+            for name, part in parts.items():
+                part.load_state_dict(checkpoint.part(name))
+            self._load_own_state(checkpoint.part("session"))
+            self._reporter.checkpoint_loaded(checkpoint.path, checkpoint.step)
+        self._started_step = self.global_step
+        self._started_at = time.perf_counter()
+        self._reporter.progress(
+            steps=self.global_step, total_steps=self.arguments.total_timesteps
+        )
+
+    @property
+    def is_resumed(self) -> bool:
+        return self._checkpoint is not None
+
+    # ---- the loop ----------------------------------------------------------------------------
+
+    def goes_on(self) -> bool:
+        """False at the end of the budget or when the run is asked to stop."""
+        if self.global_step >= self.arguments.total_timesteps:
+            return False
+        return not self._reporter.should_stop()
+
+    def record_episodes(self, episodes: Sequence[Episode]) -> None:
+        for episode in episodes:
+            self.recent_returns.append(episode.total_reward)
+            self._write("charts/episodic_return", episode.total_reward)
+            self._write("charts/episodic_length", float(episode.length))
+            self._reporter.episode(
+                episode_index=self.episodes,
+                total_reward=episode.total_reward,
+                steps=episode.length,
+                terminated=episode.terminated,
+                truncated=episode.truncated,
+            )
+            self.episodes += 1
+
+    def record(self, values: Mapping[str, float]) -> None:
+        """Scalars at the current step, and the speed beside them."""
+        for name, value in values.items():
+            number = float(value)
+            if not math.isfinite(number):
+                raise TrainingDivergedError(
+                    f"{name} is {number} at step {self.global_step}: the training diverged",
+                    hint="a smaller learning_rate helps most often; the last checkpoint is intact",
+                )
+            self._write(name, number)
+        self._write("charts/SPS", self.steps_per_second)
+        self._reporter.progress(steps=self.global_step)
+
+    @property
+    def steps_per_second(self) -> float:
+        elapsed = time.perf_counter() - self._started_at
+        return (self.global_step - self._started_step) / max(elapsed, 1e-9)
+
+    def note(self, text: str) -> None:
+        self._reporter.note(text)
+
+    # ---- checkpoints -------------------------------------------------------------------------
+
+    def checkpoint_if_due(self) -> None:
+        if self._store is not None and self.global_step >= self._next_checkpoint:
+            self.save_checkpoint()
+
+    def save_checkpoint(self, is_final: bool = False) -> None:
+        if self._store is None or self._model is None:
+            return
+        if self.global_step == self._saved_step and not is_final:
+            return
+        metric = float(np.mean(self.recent_returns)) if self.recent_returns else None
+        states = {name: part.state_dict() for name, part in self._parts.items()}
+        saved = self._store.save(
+            self.global_step,
+            self._model.payload(),
+            {**states, "session": self._own_state()},
+            metric=metric,
+            is_final=is_final,
+        )
+        self._saved_step = self.global_step
+        self._reporter.checkpoint_saved(
+            saved.path,
+            saved.step,
+            sha256=saved.sha256,
+            metric=metric,
+            is_best=saved.is_best,
+            is_final=is_final,
+        )
+
+    @property
+    def _next_checkpoint(self) -> int:
+        arguments = self.arguments
+        interval = arguments.checkpoint_interval or max(1, arguments.total_timesteps // 10)
+        last = max(self._saved_step, self._started_step)
+        return (last // interval + 1) * interval
+
+    def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
+    def _write(self, name: str, value: float) -> None:
+        self._reporter.metric(name, value, self.global_step)
+        for writer in self._writers:
+            writer.scalar(name, value, self.global_step)
+
+    def _own_state(self) -> dict[str, Any]:
+        cuda = {"cuda_rng": torch.cuda.get_rng_state()} if self.device.type == "cuda" else {}
+        version, internal, gauss = random.getstate()
+        return {
+            "global_step": self.global_step,
+            "episodes": self.episodes,
+            "planned_timesteps": self.planned_timesteps,
+            "recent_returns": list(self.recent_returns),
+            "numpy_rng": self.rng.bit_generator.state,
+            "torch_rng": torch.get_rng_state(),
+            "python_rng": [version, list(internal), gauss],
+            **cuda,
+        }
+
+    def _load_own_state(self, state: Mapping[str, Any]) -> None:
+        self.global_step = self._saved_step = int(state["global_step"])
+        self.episodes = int(state["episodes"])
+        self.planned_timesteps = int(state["planned_timesteps"])
+        self.recent_returns.extend(state["recent_returns"])
+        self.rng.bit_generator.state = state["numpy_rng"]
+        torch.set_rng_state(state["torch_rng"])
+        version, internal, gauss = state["python_rng"]
+        random.setstate((version, tuple(internal), gauss))
+        if "cuda_rng" in state and self.device.type == "cuda":
+            torch.cuda.set_rng_state(state["cuda_rng"])

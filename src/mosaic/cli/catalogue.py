@@ -1,0 +1,56 @@
+"""The algorithms and environments that installed packages offer, by their entry points."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.metadata
+from typing import TYPE_CHECKING, Any
+
+from mosaic.errors import ConfigError
+from mosaic.logs import get_logger
+
+if TYPE_CHECKING:
+    from mosaic.contracts.algorithm_info import AlgorithmInfo
+    from mosaic.contracts.environment_info import EnvironmentInfo
+
+log = get_logger(__name__)
+
+
+def algorithms() -> list[AlgorithmInfo]:
+    from mosaic.contracts.algorithm_info import ENTRY_POINT_GROUP
+
+    return _collect(ENTRY_POINT_GROUP)
+
+
+def environments() -> list[EnvironmentInfo]:
+    from mosaic.contracts.environment_info import ENTRY_POINT_GROUP
+
+    return _collect(ENTRY_POINT_GROUP)
+
+
+def find_algorithm(name: str) -> AlgorithmInfo:
+    """The algorithm of this name; raises with the nearest names, or with what is available."""
+    found = {item.name: item for item in algorithms()}
+    available = sorted(item.name for item in found.values() if item.is_available)
+    hint = (
+        f"available: {', '.join(available)}"
+        if available
+        else "no installed package offers algorithms; the README says what to install"
+    )
+    if name not in found:
+        close = difflib.get_close_matches(name, found, n=3)
+        guess = f"did you mean {' or '.join(close)}? " if close else ""
+        raise ConfigError(f"There is no algorithm {name[:80]!r}", hint=guess + hint, field="algo")
+    if not found[name].is_available:
+        raise ConfigError(f"{name} is not available yet", hint=hint, field="algo")
+    return found[name]
+
+
+def _collect(group: str) -> list[Any]:
+    items = []
+    for entry in importlib.metadata.entry_points(group=group):
+        try:
+            items += entry.load()()
+        except Exception as error:  # noqa: BLE001 (foreign code: anything may come out)
+            log.warning("catalogue.unreadable", group=group, package=entry.name, error=str(error))
+    return items

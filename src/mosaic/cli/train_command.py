@@ -1,0 +1,171 @@
+"""`mosaic train ALGO ENV`: train, follow, and end with a saved policy; several seeds at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mosaic.cli.catalogue import find_algorithm
+from mosaic.cli.session import open_client
+from mosaic.cli.terminal import paint, say, say_json
+from mosaic.errors import RequestError
+
+if TYPE_CHECKING:
+    from mosaic.contracts.algorithm_info import AlgorithmInfo
+
+
+class _AlgorithmHelp(argparse.Action):
+    """`--help` after an algorithm's name also lists its parameters."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
+        super().__init__(
+            option_strings, dest, nargs=0, help="show this, and with ALGO its parameters"
+        )
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *_: Any
+    ) -> None:
+        parser.print_help()
+        if namespace.algo:
+            say()
+            say_parameters(find_algorithm(namespace.algo))
+        parser.exit()
+
+
+def add(commands: Any) -> None:
+    from mosaic.cli.submission import add_environment_option
+
+    parser = commands.add_parser(
+        "train", help="train an algorithm in an environment", add_help=False
+    )
+    parser.add_argument("algo", metavar="ALGO", nargs="?", help="see `mosaic algos`")
+    parser.add_argument("env_id", metavar="ENV", nargs="?", help="see `mosaic envs`")
+    parser.add_argument("-h", "--help", action=_AlgorithmHelp)
+    parser.add_argument("--total-timesteps", type=whole_number, metavar="N", help="1e6 works too")
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=int, metavar="N")
+    seeds.add_argument("--seeds", metavar="1..5", help="one run for each of these seeds")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a parameter of the algorithm (repeatable)",
+    )
+    parser.add_argument("--cuda", action="store_true", help="on a GPU; refused when there is none")
+    parser.add_argument("--track", action="store_true", help="log to Weights & Biases too")
+    parser.add_argument("--notes", help="a remark kept with the run")
+    parser.add_argument("--name", help="a label for the run")
+    parser.add_argument("--cpus", type=int, help="CPU slots")
+    parser.add_argument("--memory-mb", type=int, help="memory limit in MB")
+    parser.add_argument("--priority", type=int, help="-100 to 100; higher starts first")
+    parser.add_argument("--retries", type=int, default=0, help="continue so often after a crash")
+    add_environment_option(parser)
+    parser.add_argument("--detach", action="store_true", help="print the run's id and return")
+    parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.set_defaults(handler=train)
+
+
+def train(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.follow_many import follow_all
+    from mosaic.cli.submission import submit_and_report
+    from mosaic.cli.training_config import parse_seeds
+
+    if not arguments.algo:
+        raise RequestError("ALGO is missing", hint="for example `mosaic train ppo CartPole-v1`")
+    algorithm = find_algorithm(arguments.algo)
+    if not arguments.seeds:
+        document = training_document(algorithm, arguments, arguments.seed)
+        with open_client(arguments) as client:
+            return submit_and_report(
+                client,
+                document,
+                dry_run=arguments.dry_run,
+                follow=not arguments.detach,
+                as_json=arguments.json,
+            )
+    documents = [
+        training_document(algorithm, arguments, seed) for seed in parse_seeds(arguments.seeds)
+    ]
+    with open_client(arguments) as client:
+        if arguments.dry_run:
+            return submit_and_report(
+                client, documents[0], dry_run=True, follow=False, as_json=arguments.json
+            )
+        run_ids = [client.start_run(document) for document in documents]
+        if arguments.detach:
+            if arguments.json:
+                say_json(run_ids)
+            else:
+                for run_id in run_ids:
+                    say(run_id)
+            return 0
+        return follow_all(client, run_ids, arguments.json)
+
+
+def training_document(
+    algorithm: AlgorithmInfo, arguments: argparse.Namespace, seed: int | None
+) -> dict[str, Any]:
+    from mosaic.cli.submission import parse_environment
+    from mosaic.cli.training_config import run_document, training_settings
+
+    extras: dict[str, Any] = {}
+    if arguments.cuda:
+        extras["cuda"] = True
+    if arguments.track:
+        extras["track_wandb"] = True
+    if arguments.notes:
+        extras["notes"] = arguments.notes
+    settings = training_settings(
+        algorithm,
+        arguments.env_id,
+        total_timesteps=arguments.total_timesteps,
+        seed=seed,
+        pairs=arguments.set,
+        extras=extras,
+    )
+    base = arguments.name or f"{algorithm.name}-{settings['env_id']}"
+    name = base if seed is None else f"{base}-seed{seed}"
+    document = run_document(
+        algorithm.worker,
+        name,
+        settings,
+        cpus=arguments.cpus or algorithm.cpus,
+        memory_mb=arguments.memory_mb or algorithm.memory_mb,
+        gpus=int(arguments.cuda),
+        environment=parse_environment(arguments.env),
+        metadata={"group": base} if arguments.seeds else None,
+    )
+    if arguments.priority is not None:
+        document["priority"] = arguments.priority
+    if arguments.retries > 0:
+        document["retry"] = {"max_attempts": arguments.retries + 1}
+    return document
+
+
+def whole_number(text: str) -> int:
+    """`1e6` is how people write a million."""
+    number = float(text)
+    if number != int(number):
+        raise ValueError(text)
+    return int(number)
+
+
+def say_parameters(algorithm: AlgorithmInfo) -> None:
+    say(paint(f"{algorithm.name}: {algorithm.summary}", "bold"))
+    say("parameters (--set NAME=VALUE):")
+    for name, schema in sorted(algorithm.parameters.items()):
+        kind = schema.get("type") or "/".join(json.dumps(item) for item in schema.get("enum", ()))
+        shown = kind if isinstance(kind, str) else " or ".join(kind)
+        bounds = "".join(
+            f", {sign} {schema[key]}"
+            for key, sign in (("minimum", "≥"), ("maximum", "≤"))
+            if key in schema
+        )
+        default = json.dumps(schema.get("default"))
+        say(f"  {name:<26} {shown}{bounds}, default {default}")
+        if description := schema.get("description"):
+            say(f"  {'':<26} {paint(description, 'dim')}")

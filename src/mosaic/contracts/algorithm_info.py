@@ -1,0 +1,38 @@
+"""AlgorithmInfo: what a worker says about one of its algorithms, for lists, help and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from mosaic.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class AlgorithmInfo:
+    """Entry points of the group `mosaic.algorithms` return a list of these, in milliseconds."""
+
+    name: str
+    worker: str
+    summary: str
+    is_available: bool = True
+    action_spaces: tuple[str, ...] = ()
+    observation_spaces: tuple[str, ...] = ()
+    # JSON Schema of each parameter: type, default, description, minimum, maximum, enum.
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AlgorithmInfo:
+        """Unknown fields (of a newer worker) are ignored."""
+        known = {item.name for item in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        try:
+            for name in ("action_spaces", "observation_spaces"):
+                values[name] = tuple(values.get(name, ()))
+            return cls(**values)
+        except TypeError as error:
+            raise ConfigError(f"Invalid AlgorithmInfo: {error}", field="algorithm") from error
