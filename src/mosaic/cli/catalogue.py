@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 from mosaic.errors import ConfigError
@@ -38,6 +36,8 @@ def find_algorithm(name: str) -> AlgorithmInfo:
         else "no installed package offers algorithms; the README says what to install"
     )
     if name not in found:
+        import difflib
+
         close = difflib.get_close_matches(name, found, n=3)
         guess = f"did you mean {' or '.join(close)}? " if close else ""
         raise ConfigError(f"There is no algorithm {name[:80]!r}", hint=guess + hint, field="algo")
@@ -47,6 +47,8 @@ def find_algorithm(name: str) -> AlgorithmInfo:
 
 
 def _collect(group: str) -> list[Any]:
+    import importlib.metadata  # deferred: every command loads this module, few need it
+
     items = []
     for entry in importlib.metadata.entry_points(group=group):
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from typing import Any
 
 from mosaic.cli.terminal import paint, printable, say, say_fields, say_json, say_table
@@ -77,6 +76,8 @@ def _describe(found: list[Any], env_id: str, as_json: bool) -> int:
     by_id = {item.id: item for item in found}
     item = by_id.get(env_id)
     if item is None:
+        import difflib
+
         close = difflib.get_close_matches(env_id, by_id, n=3)
         raise ConfigError(
             f"The catalogue has no environment {env_id[:80]!r}",

@@ -8,10 +8,16 @@ from typing import Any
 
 from mosaic.errors import ConfigError
 
+ENTRY_POINT_GROUP = "mosaic.algorithms"
+
 
 @dataclass(frozen=True)
 class AlgorithmInfo:
-    """Entry points of the group `mosaic.algorithms` return a list of these, in milliseconds."""
+    """Entry points of the group `mosaic.algorithms` return a list of these, in milliseconds.
+
+    The worker's config then has the fields `algo`, `env_id`, `total_timesteps`, `seed` and
+    `extras`, with the parameters in `extras.algo_params`.
+    """
 
     name: str
     worker: str
@@ -19,8 +25,12 @@ class AlgorithmInfo:
     is_available: bool = True
     action_spaces: tuple[str, ...] = ()
     observation_spaces: tuple[str, ...] = ()
+    default_env_id: str = ""
+    # What a run of it needs with its default parameters.
+    cpus: int = 1
+    memory_mb: int = 2048
     # JSON Schema of each parameter: type, default, description, minimum, maximum, enum.
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

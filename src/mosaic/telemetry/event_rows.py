@@ -45,6 +45,8 @@ class Batch:
         self.returns = list(returns)
         self.rows: dict[str, list[Any]] = {table: [] for table in COLUMNS}
         self.notices: list[RunLifecycleEvent] = []
+        # (cursor, step): from here on the run goes on from this step again.
+        self.rewinds: list[tuple[int, int]] = []
         self.has_samples = False
         self._heartbeat: RunLifecycleEvent | None = None
         self._rejections: Counter[str] = Counter()
@@ -197,6 +199,8 @@ class Batch:
             return
         if kind is EventType.RUN_STARTED:
             state.measure_rate(event.timestamp)
+        if kind is EventType.CHECKPOINT_LOADED and isinstance(payload.get("step"), int):
+            self.rewinds.append((cursor, payload["step"]))
         self.notices.append(notice)
 
     def _count_steps(self) -> None:

@@ -60,6 +60,12 @@ class TelemetryStore:
                 )
             for table, values in batch.rows.items():
                 self._insert(table, values)
+            for rewind in batch.rewinds:
+                # What an earlier attempt reported beyond its checkpoint is lived through again;
+                # a curve must not hold both. The journal keeps it.
+                self._connection.execute(
+                    "DELETE FROM metrics WHERE cursor < ? AND step > ?", rewind
+                )
             self._write_state(batch.state)
         self.state = batch.state
         self.returns = batch.returns

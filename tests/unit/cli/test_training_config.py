@@ -13,6 +13,7 @@ from mosaic.errors import ConfigError
 PPO = AlgorithmInfo(
     name="some_algo",
     worker="some",
+    summary="a test",
     default_env_id="CartPole-v1",
     parameters={
         "total_timesteps": {"type": "integer", "default": 1000, "minimum": 1},

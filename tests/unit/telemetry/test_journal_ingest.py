@@ -446,3 +446,19 @@ def test_published_chunks_in_any_order_give_the_rows_of_the_journal(tmp_path: Pa
     assert [event.type for event in queries.lifecycle(published.store)] == [
         EventType.WORKER_REGISTERED
     ]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 1 << 20])
+def test_a_second_attempt_continues_the_curve_from_its_checkpoint(
+    run: Run, chunk_bytes: int
+) -> None:
+    run.write(
+        lines.registered(0),
+        *(lines.metric(seq, value=1.0, at=10 * seq) for seq in range(1, 6)),
+        lines.registered(6, attempt=2),
+        lines.lifecycle("checkpoint_loaded", 7, path="x", step=30),
+        *(lines.metric(seq, value=2.0, at=10 * (seq - 4)) for seq in range(8, 11)),
+    )
+    run.ingest_all(chunk_bytes)
+    curve = sorted((row[5], row[4]) for row in run.table("metrics"))
+    assert curve == [(10, 1.0), (20, 1.0), (30, 1.0), (40, 2.0), (50, 2.0), (60, 2.0)]
