@@ -25,7 +25,11 @@ from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
 from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
 
 TAGS = ("charts/SPS", "losses/value_loss", "losses/policy_loss", "losses/entropy")
-OURS, TORCH, WANDB = "TensorBoardWriter", "torch SummaryWriter", "WandbWriter, reader of its pipe idle"
+OURS, TORCH, WANDB = (
+    "TensorBoardWriter",
+    "torch SummaryWriter",
+    "WandbWriter, reader of its pipe idle",
+)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,10 @@ class Algorithm:
     action_spaces: tuple[str, ...]
     observation_spaces: tuple[str, ...] = (VECTOR, IMAGE)
     preset: Mapping[str, Any] = field(default_factory=dict)
+    memory_mb: int = 2048  # with the preset's replay buffer full
+
+
+_ATARI_REPLAY_MB = 12_288  # a million frames of 84x84, and what trains on them
 
 
 _ATARI_DQN = {
@@ -67,9 +71,7 @@ _ALGORITHMS = (
         (VECTOR,),
         _PPO_CONTINUOUS,
     ),
-    Algorithm(
-        "ppo_atari", f"{_MODULES}.ppo", "PPO from pixels", (DISCRETE,), (IMAGE,), _PPO_ATARI
-    ),
+    Algorithm("ppo_atari", f"{_MODULES}.ppo", "PPO from pixels", (DISCRETE,), (IMAGE,), _PPO_ATARI),
     Algorithm(
         "ppo_atari_lstm",
         f"{_MODULES}.ppo_lstm",
@@ -100,6 +102,7 @@ _ALGORITHMS = (
         (DISCRETE,),
         (IMAGE,),
         {**_ATARI_DQN, "learning_rate": 1e-4, "target_network_frequency": 1000},
+        _ATARI_REPLAY_MB,
     ),
     Algorithm("c51", f"{_MODULES}.c51", "Categorical deep Q-network", (DISCRETE,)),
     Algorithm(
@@ -116,6 +119,7 @@ _ALGORITHMS = (
             "v_min": -10.0,
             "v_max": 10.0,
         },
+        _ATARI_REPLAY_MB,
     ),
     Algorithm(
         "ddpg_continuous_action",
@@ -140,6 +144,7 @@ _ALGORITHMS = (
         "Soft actor-critic for discrete actions, from pixels",
         (DISCRETE,),
         (IMAGE,),
+        memory_mb=_ATARI_REPLAY_MB,
     ),
 )
 

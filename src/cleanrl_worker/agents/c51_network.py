@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from cleanrl_worker.agents.q_network import ObservationInput, value_layers
+from cleanrl_worker.agents.q_network import ActionValueNetwork, ObservationInput, value_layers
 
 
-class C51Network(nn.Module):
+class C51Network(ActionValueNetwork):
     atoms: Tensor
 
     def __init__(
@@ -35,5 +35,4 @@ class C51Network(nn.Module):
         return distributions @ self.atoms
 
     def forward(self, observations: Tensor) -> Tensor:
-        """The values of all actions: (batch, actions)."""
         return self.values(self.distributions(observations))

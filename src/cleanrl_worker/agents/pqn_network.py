@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.layers import layer_init
-from cleanrl_worker.agents.q_network import ObservationInput
+from cleanrl_worker.agents.q_network import ActionValueNetwork, ObservationInput
 
 
-class PQNNetwork(nn.Module):
+class PQNNetwork(ActionValueNetwork):
     def __init__(self, observation_shape: tuple[int, ...], num_actions: int) -> None:
         super().__init__()
         self.inputs = ObservationInput(observation_shape)
@@ -16,7 +16,6 @@ class PQNNetwork(nn.Module):
         self.network = layers(self.inputs, num_actions)
 
     def forward(self, observations: Tensor) -> Tensor:
-        """The values of all actions: (batch, actions)."""
         values: Tensor = self.network(self.inputs.tensor(observations))
         return values
 

@@ -13,6 +13,9 @@ from cleanrl_worker.kit.flat_parameters import weight_views
 
 Array = NDArray[np.float32]
 
+# From this many rows on, multiplying by a contiguous copy of the transpose pays for the copy.
+_ROWS_WORTH_A_COPY = 32
+
 
 class Layer(Protocol):
     def forward(self, x: Array) -> Array:
@@ -27,21 +30,26 @@ class LinearLayer:
         self.weight, self.d_weight = weight_views(layer.weight)
         self.bias, self.d_bias = weight_views(layer.bias)
         self.input: Any = None
+        self.ones = np.ones(0, np.float32)
 
     def forward(self, x: Array) -> Array:
         self.input = x
-        output: Array = x @ self.weight.T
+        transposed = self.weight.T
+        output: Array = np.dot(x, transposed if len(x) < _ROWS_WORTH_A_COPY else transposed.copy())
         output += self.bias
         return output
 
     def backward(self, d_output: Array) -> Array:
         self.store_gradient(d_output)
-        d_input: Array = d_output @ self.weight
+        d_input: Array = np.dot(d_output, self.weight)
         return d_input
 
     def store_gradient(self, d_output: Array) -> None:
-        np.matmul(d_output.T, self.input, out=self.d_weight)
-        d_output.sum(0, out=self.d_bias)
+        rows = len(d_output)
+        if len(self.ones) != rows:
+            self.ones = np.ones(rows, np.float32)
+        np.dot(d_output.T, self.input, out=self.d_weight)
+        np.dot(self.ones, d_output, out=self.d_bias)  # a sum over the rows, several times faster
 
 
 class TanhLayer:

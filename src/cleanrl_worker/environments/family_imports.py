@@ -25,13 +25,18 @@ def import_family(family: Family, env_id: str) -> Any:
     gymnasium = import_package("gymnasium", FAMILIES[GYMNASIUM].install_command, env_id)
     for module in family.modules:
         import_package(module, family.install_command, env_id)
-    if "ale_py" in family.modules:
-        ale_py = sys.modules["ale_py"]
-        # Each process would otherwise print a banner with its first game.
-        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    if "mujoco" in sys.modules:
-        sys.modules["mujoco"].set_mju_user_warning(_note_physics_warning)
+    _quieten_libraries()
     return gymnasium
+
+
+def _quieten_libraries() -> None:
+    """What they say on their own would land among the run's own lines, or in stray files."""
+    if ale_py := sys.modules.get("ale_py"):
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # a banner
+    if mujoco := sys.modules.get("mujoco"):
+        mujoco.set_mju_user_warning(_note_physics_warning)
+    if babyai := sys.modules.get("minigrid.envs.babyai.core.roomgrid_level"):
+        vars(babyai)["print"] = _say_nothing  # a line for each draft of a level it throws away
 
 
 def import_package(module: str, install_command: str, needed_by: str) -> Any:
@@ -54,3 +59,7 @@ def _note_physics_warning(message: str) -> None:
         return  # of a model file we did not write, or said before
     _seen_physics_warnings.add(cause)
     _physics_log.warning("MuJoCo: %s", message)
+
+
+def _say_nothing(*_: object) -> None:
+    pass

@@ -55,11 +55,18 @@ def _unknown(env_id: str, registered: Iterable[str]) -> ConfigError:
     )
 
 
+def newest_version(env_id: str, registered: Iterable[str]) -> str:
+    """The id with the same name and the highest version; there must be one."""
+    name = base_name(env_id)
+    return max((item for item in registered if base_name(item) == name), key=_version)
+
+
 def _replaced(env_id: str, registered: Iterable[str]) -> ConfigError:
     """For an id whose name exists in other versions only."""
-    name = base_name(env_id)
-    newest = max((item for item in registered if base_name(item) == name), key=_version)
-    change = "was replaced by" if _version(newest) > _version(env_id) else "does not exist; there is"
+    newest = newest_version(env_id, registered)
+    change = (
+        "was replaced by" if _version(newest) > _version(env_id) else "does not exist; there is"
+    )
     return ConfigError(
         f"'env_id': {env_id!r} {change} {newest!r}", hint=f"use {newest}", field="env_id"
     )

@@ -20,8 +20,8 @@ CHUNK_BYTES = 32 * 2**20
 class ChunkedState(Protocol):
     """Stands in a state wherever a list of chunks does; each chunk is a mapping of arrays.
 
-    Two chunks of equal version hold the same values: the checkpoint then refers to the file it
-    already has. A version must never come back with other values while the process lives.
+    Equal versions mean equal values, wherever and whenever in this process they are met: the
+    checkpoint then refers to the file it already has.
     """
 
     def __len__(self) -> int: ...
@@ -37,10 +37,10 @@ class RingChunks:
     """The written rows of a ring, cut into fixed ranges. Views: valid until the next write.
 
     `written` counts the rows ever written, so the version of a range follows from it and costs the
-    writer nothing. `lineage` sets apart rings that were filled by different histories.
+    writer nothing. `lineage` sets apart rings, and histories that filled the same ring.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], written: int, lineage: object) -> None:
+    def __init__(self, arrays: Mapping[str, Array], written: int, lineage: Hashable) -> None:
         self._arrays = arrays
         self._written = written
         self._lineage = lineage
@@ -64,7 +64,7 @@ class RingChunks:
         start, end = self._bounds(index)
         laps, position = divmod(self._written, self._rows)
         this_lap = min(max(position - start, 0), end - start)
-        return self._lineage, laps * (end - start) + this_lap
+        return self._lineage, start, laps * (end - start) + this_lap
 
     def _bounds(self, index: int) -> tuple[int, int]:
         start = index * self._chunk_rows

@@ -156,8 +156,8 @@ class FrameReplayBuffer:
     def chunks(self) -> tuple[RingChunks, RingChunks]:
         """Those of the frames and those of the transitions."""
         return (
-            RingChunks({"frames": self._frames}, self._frames_written, self._lineage),
-            RingChunks(self._transitions, self._written, self._lineage),
+            RingChunks({"frames": self._frames}, self._frames_written, (self._lineage, "frames")),
+            RingChunks(self._transitions, self._written, (self._lineage, "transitions")),
         )
 
     def state_dict(self) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from cleanrl_worker.environments.batch import Episode
+from cleanrl_worker.environments.batch import EnvBatch, Episode
 from cleanrl_worker.kit.arguments import Arguments
-from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointStore
+from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, CheckpointStore
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
 from cleanrl_worker.kit.stateful import Stateful
@@ -26,6 +26,8 @@ RECENT_EPISODES = 100
 
 class TrainingDivergedError(WorkerError):
     """A loss is not a number any more; going on would only destroy the last good weights."""
+
+    code = "training_diverged"
 
 
 class Session:
@@ -70,6 +72,7 @@ class Session:
         self._started_at = time.perf_counter()
         self._started_step = 0
         self._saved_step = -1
+        self._tried_step = -1  # of the last save, also of one that failed
 
     # ---- what a checkpoint holds -------------------------------------------------------------
 
@@ -83,11 +86,11 @@ class Session:
                 part.load_state_dict(checkpoint.part(name))
             self._load_own_state(checkpoint.part("session"))
             self._reporter.checkpoint_loaded(checkpoint.path, checkpoint.step)
+        if isinstance(envs := parts.get("envs"), EnvBatch):
+            self.note(f"vectorization: {envs.vectorization}")
         self._started_step = self.global_step
         self._started_at = time.perf_counter()
-        self._reporter.progress(
-            steps=self.global_step, total_steps=self.arguments.total_timesteps
-        )
+        self._reporter.progress(steps=self.global_step, total_steps=self.arguments.total_timesteps)
 
     @property
     def is_resumed(self) -> bool:
@@ -96,10 +99,19 @@ class Session:
     # ---- the loop ----------------------------------------------------------------------------
 
     def goes_on(self) -> bool:
-        """False at the end of the budget or when the run is asked to stop."""
-        if self.global_step >= self.arguments.total_timesteps:
-            return False
-        return not self._reporter.should_stop()
+        """False at the end of the budget or when the run is asked to stop.
+
+        The last checkpoint is saved here, while the environments are still open.
+        """
+        self._reporter.progress(steps=self.global_step)
+        if not self._is_done and not self._reporter.should_stop():
+            return True
+        self.save_checkpoint(is_final=self._is_done)
+        return False
+
+    @property
+    def _is_done(self) -> bool:
+        return self.global_step >= self.arguments.total_timesteps
 
     def record_episodes(self, episodes: Sequence[Episode]) -> None:
         for episode in episodes:
@@ -126,7 +138,6 @@ class Session:
                 )
             self._write(name, number)
         self._write("charts/SPS", self.steps_per_second)
-        self._reporter.progress(steps=self.global_step)
 
     @property
     def steps_per_second(self) -> float:
@@ -139,14 +150,25 @@ class Session:
     # ---- checkpoints -------------------------------------------------------------------------
 
     def checkpoint_if_due(self) -> None:
-        if self._store is not None and self.global_step >= self._next_checkpoint:
-            self.save_checkpoint()
+        """A full disk does not end a training: the next checkpoint may find room again.
+
+        The one at the very end is left to `goes_on`, which saves it as the final one.
+        """
+        if self._store is None or self._is_done:
+            return
+        if self.global_step >= self._next_checkpoint:
+            try:
+                self.save_checkpoint()
+            except CheckpointError as error:
+                self.note(f"{error.message}; training goes on ({error.hint})")
 
     def save_checkpoint(self, is_final: bool = False) -> None:
+        """Raises CheckpointError when it cannot be written; the ones before stay as they are."""
         if self._store is None or self._model is None:
             return
         if self.global_step == self._saved_step and not is_final:
             return
+        self._tried_step = self.global_step
         metric = float(np.mean(self.recent_returns)) if self.recent_returns else None
         states = {name: part.state_dict() for name, part in self._parts.items()}
         saved = self._store.save(
@@ -170,7 +192,7 @@ class Session:
     def _next_checkpoint(self) -> int:
         arguments = self.arguments
         interval = arguments.checkpoint_interval or max(1, arguments.total_timesteps // 10)
-        last = max(self._saved_step, self._started_step)
+        last = max(self._tried_step, self._started_step)
         return (last // interval + 1) * interval
 
     def close(self) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 
 from mosaic.errors import ConfigError
 
+# Packages announce a function under this group that returns a list of EnvironmentInfo.
+ENTRY_POINT_GROUP = "mosaic.environments"
+
 
 @dataclass(frozen=True)
 class EnvironmentInfo:

@@ -75,7 +75,7 @@ class AcrobotBatch(NativeBatch):
         return tuple(drawn.tolist())
 
     def _advance(self, actions: Array) -> tuple[Array, list[int]]:
-        states = self._states
+        states, returns = self._states, self._returns
         rewards = np.full(self.num_envs, -1.0, dtype=np.float32)
         terminated = []
         for index, action in enumerate(actions.tolist()):
@@ -92,6 +92,8 @@ class AcrobotBatch(NativeBatch):
             if -cos(shoulder) - cos(elbow + shoulder) > 1.0:
                 terminated.append(index)
                 rewards[index] = 0.0
+            else:
+                returns[index] -= 1.0
         return rewards, terminated
 
     def _observe(self) -> Array:

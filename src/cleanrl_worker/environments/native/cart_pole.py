@@ -29,7 +29,7 @@ class CartPoleBatch(NativeBatch):
         return tuple(random.uniform(low=-0.05, high=0.05, size=(4,)).tolist())
 
     def _advance(self, actions: Array) -> tuple[Array, list[int]]:
-        states = self._states
+        states, returns = self._states, self._returns
         terminated = []
         for index, action in enumerate(actions.tolist()):
             x, x_speed, angle, angle_speed = states[index]
@@ -48,6 +48,7 @@ class CartPoleBatch(NativeBatch):
                 angle,
                 angle_speed + _SECONDS * angle_pull,
             )
+            returns[index] += 1.0
             if not (-_FURTHEST <= x <= _FURTHEST and -_STEEPEST <= angle <= _STEEPEST):
                 terminated.append(index)
         return self._ones.copy(), terminated

@@ -25,7 +25,7 @@ class MountainCarBatch(NativeBatch):
         return (random.uniform(low=-0.6, high=-0.4), 0.0)
 
     def _advance(self, actions: Array) -> tuple[Array, list[int]]:
-        states = self._states
+        states, returns = self._states, self._returns
         terminated = []
         for index, action in enumerate(actions.tolist()):
             position, speed = states[index]
@@ -35,6 +35,7 @@ class MountainCarBatch(NativeBatch):
             if position == _LEFT_END and speed < 0:
                 speed = 0.0
             states[index] = (position, speed)
+            returns[index] -= 1.0
             if position >= _GOAL and speed >= 0:
                 terminated.append(index)
         return self._penalties.copy(), terminated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from struct import Struct
 from typing import Any
 
 import gymnasium
@@ -14,6 +15,13 @@ from cleanrl_worker.environments.batch import Array, EnvBatch, Episode, Step
 
 State = tuple[float, ...]
 _NO_FINALS: Mapping[int, Array] = {}
+_FLOAT = Struct("f")
+
+
+def single(value: float) -> float:
+    """The nearest number in single precision, in which Gymnasium does part of its arithmetic."""
+    rounded: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
+    return rounded
 
 
 class NativeBatch(EnvBatch):
@@ -36,7 +44,7 @@ class NativeBatch(EnvBatch):
         self._states: list[State] = []
         self._randoms: list[np.random.Generator] = []
         self._no_flags = np.zeros(num_envs, dtype=np.bool_)
-        self._returns = np.zeros(num_envs, dtype=np.float64)
+        self._returns = [0.0] * num_envs
         # Counting the steps of each episode would cost more than remembering when it began.
         self._clock = 0
         self._began = [0] * num_envs
@@ -48,7 +56,7 @@ class NativeBatch(EnvBatch):
 
     @abstractmethod
     def _advance(self, actions: Array) -> tuple[Array, list[int]]:
-        """Move all states: the rewards, and the indices of those that terminated."""
+        """Move all states and add to `_returns`: the rewards, and who terminated."""
 
     @abstractmethod
     def _observe(self) -> Array:
@@ -60,7 +68,7 @@ class NativeBatch(EnvBatch):
     def reset(self, seed: int) -> Array:
         self._randoms = [seeding.np_random(seed + index)[0] for index in range(self.num_envs)]
         self._states = [self._draw(random) for random in self._randoms]
-        self._returns[:] = 0.0
+        self._returns = [0.0] * self.num_envs
         self._clock = 0
         self._began = [0] * self.num_envs
         self._next_deadline = self._limit
@@ -69,20 +77,12 @@ class NativeBatch(EnvBatch):
 
     def step(self, actions: Array) -> Step:
         rewards, terminated = self._advance(actions)
-        self._returns += rewards
         self._clock += 1
         self.observations = observations = self._observe()
-        no_flags = self._no_flags
         if terminated or self._clock >= self._next_deadline:
             return self._end_episodes(rewards, terminated)
-        return Step(
-            observations,
-            rewards.astype(np.float32, copy=False),
-            no_flags.copy(),
-            no_flags.copy(),
-            _NO_FINALS,
-            [],
-        )
+        no_flags = self._no_flags
+        return Step(observations, rewards, no_flags.copy(), no_flags.copy(), _NO_FINALS, [])
 
     def _end_episodes(self, rewards: Array, terminated: list[int]) -> Step:
         overdue = self._clock - self._limit
@@ -97,7 +97,7 @@ class NativeBatch(EnvBatch):
             episodes.append(
                 Episode(
                     index,
-                    float(self._returns[index]),
+                    self._returns[index],
                     self._clock - self._began[index],
                     bool(is_terminated[index]),
                     bool(is_truncated[index]),
@@ -105,14 +105,7 @@ class NativeBatch(EnvBatch):
             )
             self._begin_episode(index)
         self._next_deadline = min(self._began) + self._limit
-        return Step(
-            self.observations,
-            rewards.astype(np.float32, copy=False),
-            is_terminated,
-            is_truncated,
-            finals,
-            episodes,
-        )
+        return Step(self.observations, rewards, is_terminated, is_truncated, finals, episodes)
 
     def _begin_episode(self, index: int) -> None:
         self._states[index] = state = self._draw(self._randoms[index])
@@ -124,7 +117,7 @@ class NativeBatch(EnvBatch):
         return {
             "states": np.array(self._states, dtype=np.float64),
             "observations": self.observations.copy(),
-            "returns": self._returns.copy(),
+            "returns": list(self._returns),
             "lengths": [self._clock - began for began in self._began],
             "randoms": [random.bit_generator.state for random in self._randoms],
         }
@@ -132,7 +125,7 @@ class NativeBatch(EnvBatch):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self._states = [tuple(row) for row in np.asarray(state["states"]).tolist()]
         self.observations = np.array(state["observations"], dtype=np.float32)
-        self._returns[:] = state["returns"]
+        self._returns = [float(value) for value in state["returns"]]
         self._clock = 0
         self._began = [-int(length) for length in state["lengths"]]
         self._next_deadline = min(self._began) + self._limit

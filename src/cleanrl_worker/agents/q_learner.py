@@ -1,0 +1,70 @@
+"""QLearner: a Q-network that acts and learns, beside the older copy its targets come from."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from typing import Any, Generic, SupportsFloat, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cleanrl_worker.agents.q_network import ActionValueNetwork
+from cleanrl_worker.kit.flat_adam import FlatAdam
+from cleanrl_worker.kit.flat_parameters import FlatParameters
+from cleanrl_worker.kit.replay_buffer import Batch
+
+Network = TypeVar("Network", bound=ActionValueNetwork)
+Actions = NDArray[np.int64]
+Learned = tuple[SupportsFloat, SupportsFloat]  # the loss and the mean value of the actions taken
+
+
+class QLearner(ABC, Generic[Network]):
+    """Its networks and its optimiser are what a checkpoint needs of it."""
+
+    def __init__(
+        self, network: Network, gamma: float, learning_rate: float, epsilon: float = 1e-8
+    ) -> None:
+        self.network = network
+        self.target = copy.deepcopy(network).requires_grad_(False)
+        self.gamma = gamma
+        self._flat = FlatParameters(self.network)
+        self._flat_target = FlatParameters(self.target)
+        self.optimizer = FlatAdam(self._flat, learning_rate, epsilon)
+
+    @abstractmethod
+    def greedy(self, observations: NDArray[Any]) -> Actions:
+        """The action of highest value for each observation."""
+
+    @abstractmethod
+    def learn(self, batch: Batch) -> Learned:
+        """One step of the optimiser on a batch of transitions."""
+
+    def sync_target(self, tau: float) -> None:
+        """Move the target network this fraction of the way to the learning one."""
+        self._flat_target.values.data.lerp_(self._flat.values.data, tau)
+
+
+class AutogradLearner(QLearner[Network]):
+    """Gradients by torch: for convolutions and for GPUs. A subclass says what the loss is."""
+
+    @abstractmethod
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The loss, and the values of the actions taken."""
+
+    @torch.no_grad()
+    def greedy(self, observations: NDArray[Any]) -> Actions:
+        actions: Actions = self.network(self.tensor(observations)).argmax(1).cpu().numpy()
+        return actions
+
+    def learn(self, batch: Batch) -> Learned:
+        loss, values = self.loss(batch)
+        self._flat.gradient.zero_()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return loss.detach(), values.detach().mean()
+
+    def tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self._flat.values.device)

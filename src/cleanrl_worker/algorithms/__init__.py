@@ -1,0 +1,1 @@
+"""One file per algorithm: its hyperparameters, its loop and its maths, readable top to bottom."""

@@ -1,0 +1,103 @@
+"""C51: DQN that learns the distribution of returns instead of their mean (Bellemare 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor
+
+from cleanrl_worker.agents.c51_network import C51Network
+from cleanrl_worker.agents.q_learner import AutogradLearner
+from cleanrl_worker.agents.q_network import spaces_of
+from cleanrl_worker.algorithms.dqn import DQNArguments, learn_from_replay
+from cleanrl_worker.analytic.c51_learner import SMALLEST_PROBABILITY, AnalyticC51Learner
+from cleanrl_worker.environments.making import make_env_batch
+from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.replay_buffer import Batch
+from cleanrl_worker.kit.session import Session
+from mosaic.errors import ConfigError
+from mosaic.worker import option
+
+
+@dataclass(frozen=True)
+class C51Arguments(DQNArguments):
+    n_atoms: int = option(101, help="returns a distribution can hold", minimum=2)
+    v_min: float = option(-100.0, help="the smallest of these returns")
+    v_max: float = option(100.0, help="the largest of these returns")
+
+    def __post_init__(self) -> None:
+        if self.v_min >= self.v_max:
+            raise ConfigError(
+                f"'v_max': {self.v_max} must be larger than v_min, {self.v_min}",
+                hint="they enclose the returns to be expected",
+                field="v_max",
+            )
+
+
+ARGUMENTS = C51Arguments
+
+
+def train(arguments: C51Arguments, session: Session) -> None:
+    envs = make_env_batch(
+        arguments.env_id,
+        arguments.num_envs,
+        env_kwargs=arguments.env_kwargs,
+        vectorization=arguments.vectorization,
+        video_directory=session.video_directory,
+    )
+    try:
+        network = C51Network(
+            *spaces_of(envs), arguments.n_atoms, arguments.v_min, arguments.v_max
+        ).to(session.device)
+        make_learner = AutogradC51Learner if network.needs_autograd else AnalyticC51Learner
+        learner = make_learner(
+            network, arguments.gamma, arguments.learning_rate, epsilon=0.01 / arguments.batch_size
+        )
+        model = ModelFile(network, arguments=asdict(arguments))
+        learn_from_replay(arguments, session, envs, learner, model, loss_name="losses/loss")
+    finally:
+        envs.close()
+
+
+class AutogradC51Learner(AutogradLearner[C51Network]):
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Cross entropy with the target network's distribution of the best action that follows.
+
+        Only a terminated episode is worth nothing beyond its end; a truncated one would go on.
+        """
+        rows = torch.arange(len(batch.rewards), device=self.network.atoms.device)
+        with torch.no_grad():
+            following = self.target.distributions(self.tensor(batch.next_observations))
+            best = self.target.values(following).argmax(1)
+            discounts = self.gamma * (1.0 - self.tensor(batch.terminated))
+            wanted = project(
+                following[rows, best], self.tensor(batch.rewards), discounts, self.target.atoms
+            )
+        predicted = self.network.distributions(self.tensor(batch.observations))
+        chosen = predicted[rows, self.tensor(batch.actions)]
+        likely = chosen.clamp(SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+        return -(wanted * likely.log()).sum(1).mean(), self.network.values(chosen)
+
+
+def project(probabilities: Tensor, rewards: Tensor, discounts: Tensor, atoms: Tensor) -> Tensor:
+    """Move each atom to `reward + discount * atom`; the two nearest atoms share its probability."""
+    size, count = probabilities.shape
+    moved = rewards[:, None] + discounts[:, None] * atoms
+    places = (moved - atoms[0]) * ((count - 1) / (atoms[-1] - atoms[0]))
+    places = places.clamp(0, count - 1)
+    below = places.floor()
+    share_above = places - below
+    first = torch.arange(0, size * count, count, device=atoms.device)[:, None]
+    lower = (below.long() + first).flatten()
+    upper = (places.ceil().long() + first).flatten()
+    projected = torch.zeros_like(probabilities).flatten()
+    projected.index_add_(0, lower, (probabilities * (1.0 - share_above)).flatten())
+    projected.index_add_(0, upper, (probabilities * share_above).flatten())
+    return projected.view(size, count)
+
+
+if __name__ == "__main__":
+    from cleanrl_worker.kit.standalone import run_alone
+
+    run_alone("c51")

@@ -1,0 +1,40 @@
+"""Exploration of the Q-learning family: actions at random with a probability that shrinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Actions = NDArray[np.int64]
+
+
+def exploration_rate(start: float, end: float, duration: float, step: int) -> float:
+    """From `start` to `end` in a straight line of `duration` steps, then `end`."""
+    if step >= duration:
+        return end
+    return start + (end - start) * step / duration
+
+
+def epsilon_greedy(
+    greedy: Callable[[NDArray[Any]], Actions],
+    observations: NDArray[Any],
+    epsilon: float,
+    num_actions: int,
+    rng: np.random.Generator,
+) -> Actions:
+    """Each environment explores by a coin of its own; the network is asked only when needed."""
+    coins, dice = rng.random((2, len(observations))).tolist()
+    explored = [
+        int(die * num_actions) if coin < epsilon else None
+        for coin, die in zip(coins, dice, strict=True)
+    ]
+    if None not in explored:
+        return np.array(explored)
+    actions = greedy(observations)
+    for index, action in enumerate(explored):
+        if action is not None:
+            actions[index] = action
+    return actions

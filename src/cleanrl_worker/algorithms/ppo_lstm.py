@@ -1,0 +1,271 @@
+"""PPO from single frames with an LSTM as memory; minibatches are whole environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cleanrl_worker.agents.choice import FRAME_SIZE
+from cleanrl_worker.agents.lstm import LSTMAgent, Memory
+from cleanrl_worker.algorithms.advantages import (
+    explained_variance,
+    generalized_advantages,
+    minibatch_bounds,
+)
+from cleanrl_worker.algorithms.ppo import ADAM_EPSILON, ClippedArguments, announce_schedule
+from cleanrl_worker.algorithms.ppo_torch import FIGURES, TensorBatch, named_figures, ppo_loss
+from cleanrl_worker.analytic.ppo_distributions import Actions, CategoricalDistribution
+from cleanrl_worker.environments.batch import EnvBatch
+from cleanrl_worker.environments.making import make_env_batch
+from cleanrl_worker.kit.flat_adam import FlatAdam
+from cleanrl_worker.kit.flat_parameters import FlatParameters
+from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.rollout import Rollout, RolloutBatch
+from cleanrl_worker.kit.seeding import choose_threads
+from cleanrl_worker.kit.standalone import run_alone
+from mosaic.worker import ConfigError
+
+if TYPE_CHECKING:
+    from cleanrl_worker.kit.session import Session
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PPOLSTMArguments(ClippedArguments):
+    pass
+
+
+ARGUMENTS = PPOLSTMArguments
+
+
+def train(arguments: PPOLSTMArguments, session: Session) -> None:
+    envs = make_env_batch(
+        arguments.env_id,
+        arguments.num_envs,
+        env_kwargs=arguments.env_kwargs,
+        vectorization=arguments.vectorization,
+        video_directory=session.video_directory,
+        frame_stack=1,
+    )
+    try:
+        choose_threads(arguments, default=2)
+        agent = make_agent(envs).to(session.device)
+        flat = FlatParameters(agent)
+        optimizer = FlatAdam(flat, arguments.learning_rate, ADAM_EPSILON)
+        policy = RecurrentPolicy(agent, envs.num_envs)
+        learner = RecurrentLearner(agent, flat, optimizer, arguments)
+        envs.reset(arguments.seed)
+        session.keep(ModelFile(agent), optimizer=optimizer, envs=envs, memory=policy)
+        announce_schedule(arguments, session)
+        if arguments.compile:
+            session.note("compile has no effect here: the spans between episode starts vary")
+        rollout = RecurrentRollout(arguments.num_steps, envs, agent.num_actions)
+        while session.goes_on():
+            rate = arguments.rate_at(session.global_step)
+            optimizer.set_learning_rate(rate)
+            play(arguments, session, envs, policy, rollout)
+            batch = judge(rollout, policy, arguments.gamma, arguments.gae_lambda)
+            figures = learn(arguments, session.rng, learner, batch, rollout)
+            variance = explained_variance(batch.values, batch.returns)
+            session.record(
+                {"charts/learning_rate": rate, **figures, "losses/explained_variance": variance}
+            )
+            session.checkpoint_if_due()
+    finally:
+        envs.close()
+
+
+def make_agent(envs: EnvBatch) -> LSTMAgent:
+    shape, actions = envs.observation_space.shape, envs.action_space
+    if shape is None or shape[1:] != FRAME_SIZE or not isinstance(actions, spaces.Discrete):
+        raise ConfigError(
+            f"The LSTM agent needs frames of 84x84 and discrete actions, not observations of shape"
+            f" {shape} and {actions}",
+            hint="choose an Atari game",
+            field="env_id",
+        )
+    return LSTMAgent(shape[0], int(actions.n))
+
+
+class RecurrentPolicy:
+    """The agent with what it remembers of the episodes under way."""
+
+    def __init__(self, agent: LSTMAgent, num_envs: int) -> None:
+        self.agent = agent
+        self.distribution = CategoricalDistribution(agent.num_actions)
+        self.memory: Memory = agent.initial_memory(num_envs)
+        self.starts = np.ones(num_envs, np.bool_)  # whose observation begins an episode
+        self.device = self.memory[0].device
+
+    def act(self, observations: NDArray[Any], noise: Array) -> tuple[Actions, Array, Array]:
+        """Actions, logits and values; the memory moves on."""
+        logits, values, self.memory = self.look(observations, self.memory, self.starts)
+        return self.distribution.sample(logits, noise), logits, values
+
+    def values(self, observations: NDArray[Any]) -> Array:
+        """Of what is seen now, remembering nothing of it."""
+        return self.look(observations, self.memory, self.starts)[1]
+
+    def final_value(self, env: int, observation: NDArray[Any]) -> float:
+        """Of the last observation of this environment's episode, before its memory is wiped."""
+        own = (self.memory[0][:, env : env + 1], self.memory[1][:, env : env + 1])
+        return float(self.look(observation[None], own, np.zeros(1, np.bool_))[1][0])
+
+    @torch.no_grad()
+    def look(
+        self, observations: NDArray[Any], memory: Memory, starts: NDArray[np.bool_]
+    ) -> tuple[Array, Array, Memory]:
+        rows = torch.from_numpy(observations[None]).to(self.device)
+        marks = torch.from_numpy(starts[None]).to(self.device)
+        logits, values, memory = self.agent.policy_and_value(rows, memory, marks)
+        return logits.cpu().numpy(), values.cpu().numpy(), memory
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"hidden": self.memory[0], "cell": self.memory[1], "starts": self.starts}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.memory = (state["hidden"].to(self.device), state["cell"].to(self.device))
+        self.starts = np.asarray(state["starts"], np.bool_)
+
+
+class RecurrentRollout(Rollout):
+    """Keeps what the policy said step by step: asking again would need its memory of then."""
+
+    def __init__(self, num_steps: int, envs: EnvBatch, num_actions: int) -> None:
+        super().__init__(num_steps, envs)
+        self.memory: Any = None  # before the first step
+        self.starts = np.zeros_like(self.ended)
+        self.logits = np.zeros((*self.ended.shape, num_actions), np.float32)
+        self.values = np.zeros_like(self.rewards)
+        self.final_values = np.zeros_like(self.rewards)  # where an episode was cut off
+
+
+def play(
+    arguments: PPOLSTMArguments,
+    session: Session,
+    envs: EnvBatch,
+    policy: RecurrentPolicy,
+    rollout: RecurrentRollout,
+) -> None:
+    """Let all environments take their steps, and store them."""
+    steps = arguments.rollout_steps(session.global_step)
+    noise = policy.distribution.draw_noise(session.rng, steps, envs.num_envs)
+    rollout.start(envs.observations)
+    rollout.memory = policy.memory
+    for index in range(steps):
+        rollout.starts[index] = policy.starts
+        actions, logits, values = policy.act(rollout.observations[index], noise[index])
+        rollout.logits[index], rollout.values[index] = logits, values
+        step = envs.step(actions)
+        rollout.add(actions, step)
+        for at, env, final in rollout.cut_off:
+            if at == index:
+                rollout.final_values[index, env] = policy.final_value(env, final)
+        policy.starts = rollout.ended[index].copy()
+        session.global_step += envs.num_envs
+        if step.episodes:
+            session.record_episodes(step.episodes)
+
+
+def judge(
+    rollout: RecurrentRollout, policy: RecurrentPolicy, gamma: float, gae_lambda: float
+) -> RolloutBatch:
+    """The rollout with log-probabilities and advantages; arrays are (steps, envs, ...)."""
+    steps = rollout.steps
+    values, actions, ended = rollout.values[:steps], rollout.actions[:steps], rollout.ended[:steps]
+    terminated = rollout.terminated[:steps]
+    last_values = policy.values(rollout.observations[steps])
+    next_values = np.concatenate((values[1:], last_values[None]))
+    np.copyto(next_values, rollout.final_values[:steps], where=ended & ~terminated)
+    advantages = generalized_advantages(
+        rollout.rewards[:steps], values, next_values, terminated, ended, gamma, gae_lambda
+    )
+    logits = rollout.logits[:steps].reshape(-1, policy.agent.num_actions)
+    log_probabilities = policy.distribution.log_probabilities(logits, actions.reshape(-1))
+    return RolloutBatch(
+        rollout.observations[:steps],
+        actions,
+        log_probabilities.reshape(actions.shape),
+        advantages,
+        advantages + values,
+        values,
+    )
+
+
+def learn(
+    arguments: PPOLSTMArguments,
+    rng: np.random.Generator,
+    learner: RecurrentLearner,
+    batch: RolloutBatch,
+    rollout: RecurrentRollout,
+) -> dict[str, float]:
+    """Several epochs; a minibatch holds all steps of some environments, so memory stays whole."""
+    num_envs = arguments.num_envs
+    bounds = minibatch_bounds(num_envs, arguments.num_minibatches, num_envs)
+    learner.load(batch, rollout)
+    for _ in range(arguments.update_epochs):
+        order = rng.permutation(num_envs)
+        for start, end in pairwise(bounds):
+            learner.learn(order[start:end])
+        if arguments.target_kl is not None and learner.approximate_kl() > arguments.target_kl:
+            break
+    return learner.figures()
+
+
+class RecurrentLearner:
+    def __init__(
+        self,
+        agent: LSTMAgent,
+        flat: FlatParameters,
+        optimizer: FlatAdam,
+        arguments: PPOLSTMArguments,
+    ) -> None:
+        self.agent, self.flat, self.optimizer = agent, flat, optimizer
+        self.arguments = arguments
+        self.device = flat.gradient.device
+        self.batch: Any = None  # a TensorBatch of (steps, envs, ...)
+        self.starts: Any = None
+        self.memory: Any = None
+        self.seen_figures: list[Tensor] = []
+
+    def load(self, batch: RolloutBatch, rollout: RecurrentRollout) -> None:
+        self.batch = TensorBatch(*[torch.from_numpy(field).to(self.device) for field in batch])
+        self.starts = torch.from_numpy(rollout.starts[: rollout.steps]).to(self.device)
+        self.memory = rollout.memory
+        self.seen_figures.clear()
+
+    def learn(self, env_numbers: NDArray[np.int64]) -> None:
+        """One step of the optimiser on all steps of these environments."""
+        envs = torch.from_numpy(env_numbers).to(self.device)
+        observations, *others = [field.index_select(1, envs) for field in self.batch]
+        memory = (self.memory[0].index_select(1, envs), self.memory[1].index_select(1, envs))
+        output, values, _ = self.agent.policy_and_value(
+            observations, memory, self.starts.index_select(1, envs)
+        )
+        rows = TensorBatch(observations, *[field.flatten(0, 1) for field in others])
+        loss, figures = ppo_loss(self.agent, output, values, rows, self.arguments)
+        self.flat.gradient.zero_()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.flat.clip_gradient(self.arguments.max_grad_norm)
+        self.optimizer.step()
+        self.seen_figures.append(figures)
+
+    def approximate_kl(self) -> float:
+        return float(self.seen_figures[-1][FIGURES.index("approx_kl")])
+
+    def figures(self) -> dict[str, float]:
+        clip_fraction = torch.stack(self.seen_figures)[:, FIGURES.index("clipfrac")].mean()
+        return named_figures(self.seen_figures[-1], float(clip_fraction))
+
+
+if __name__ == "__main__":
+    run_alone("ppo_atari_lstm")

@@ -1,0 +1,229 @@
+"""PQN: Q-learning on parallel rollouts, without replay and target network (Gallici 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from cleanrl_worker.agents.pqn_network import PQNNetwork
+from cleanrl_worker.agents.q_learner import Actions, Learned
+from cleanrl_worker.agents.q_network import spaces_of
+from cleanrl_worker.algorithms.advantages import annealed, backward_sums, minibatch_bounds
+from cleanrl_worker.algorithms.exploration import epsilon_greedy, exploration_rate
+from cleanrl_worker.analytic.pqn_learner import AnalyticPQNLearner
+from cleanrl_worker.environments.batch import EnvBatch
+from cleanrl_worker.environments.making import make_env_batch
+from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.flat_parameters import FlatParameters
+from cleanrl_worker.kit.flat_radam import FlatRAdam
+from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.rollout import Rollout
+from cleanrl_worker.kit.session import Session
+from mosaic.worker import option
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PQNArguments(Arguments):
+    num_envs: int = option(4, help="copies of the environment stepped together", minimum=1)
+    num_steps: int = option(128, help="steps of each environment per rollout", minimum=1)
+    anneal_lr: bool = option(True, help="the learning rate falls to 0 at the end of the run")
+    num_minibatches: int = option(4, help="parts a rollout is learnt in", minimum=1)
+    update_epochs: int = option(4, help="how often a rollout is learnt", minimum=1)
+    max_grad_norm: float = option(10.0, help="longest gradient; longer ones shrink", minimum=0.0)
+    start_e: float = option(1.0, help="share of random actions at first", minimum=0.0, maximum=1.0)
+    end_e: float = option(0.05, help="share of random actions at last", minimum=0.0, maximum=1.0)
+    exploration_fraction: float = option(
+        0.5, help="part of the run after which end_e is reached", minimum=0.0, maximum=1.0
+    )
+    q_lambda: float = option(
+        0.65, help="weight of returns far ahead against estimates", minimum=0.0, maximum=1.0
+    )
+
+
+ARGUMENTS = PQNArguments
+
+
+class PQNLearner(Protocol):
+    optimizer: FlatRAdam
+
+    def greedy(self, observations: NDArray[Any]) -> Actions:
+        """The action of highest value for each observation."""
+
+    def best_values(self, observations: NDArray[Any]) -> Array:
+        """The values of these actions."""
+
+    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> Learned:
+        """One step of the optimiser towards these returns."""
+
+
+def train(arguments: PQNArguments, session: Session) -> None:
+    envs = make_env_batch(
+        arguments.env_id,
+        arguments.num_envs,
+        env_kwargs=arguments.env_kwargs,
+        vectorization=arguments.vectorization,
+        video_directory=session.video_directory,
+    )
+    try:
+        network = PQNNetwork(*spaces_of(envs)).to(session.device)
+        make_learner = AutogradPQNLearner if network.needs_autograd else AnalyticPQNLearner
+        learner = make_learner(network, arguments.learning_rate, arguments.max_grad_norm)
+        envs.reset(arguments.seed)
+        session.keep(ModelFile(network), optimizer=learner.optimizer, envs=envs)
+        rollout = Rollout(arguments.num_steps, envs)
+        while session.goes_on():
+            if arguments.anneal_lr:
+                learner.optimizer.learning_rate = annealed(
+                    arguments.learning_rate, session.global_step, arguments.total_timesteps
+                )
+            epsilon = play(arguments, session, envs, learner, rollout)
+            loss, value = learn(arguments, session, learner, rollout)
+            session.record(
+                {
+                    "losses/td_loss": float(loss),
+                    "losses/q_values": float(value),
+                    "charts/epsilon": epsilon,
+                    "charts/learning_rate": learner.optimizer.learning_rate,
+                }
+            )
+            session.checkpoint_if_due()
+    finally:
+        envs.close()
+
+
+def play(
+    arguments: PQNArguments,
+    session: Session,
+    envs: EnvBatch,
+    learner: PQNLearner,
+    rollout: Rollout,
+) -> float:
+    """Fill the rollout, or what the budget leaves of it; returns the last exploration rate."""
+    _, num_actions = spaces_of(envs)
+    exploring_steps = arguments.exploration_fraction * session.planned_timesteps
+    epsilon = arguments.start_e
+    steps_left = -(-(arguments.total_timesteps - session.global_step) // envs.num_envs)
+    rollout.start(envs.observations)
+    for _ in range(min(arguments.num_steps, steps_left)):
+        epsilon = exploration_rate(
+            arguments.start_e, arguments.end_e, exploring_steps, session.global_step
+        )
+        actions = epsilon_greedy(
+            learner.greedy, envs.observations, epsilon, num_actions, session.rng
+        )
+        step = envs.step(actions)
+        rollout.add(actions, step)
+        session.global_step += envs.num_envs
+        if step.episodes:
+            session.record_episodes(step.episodes)
+    return epsilon
+
+
+def learn(
+    arguments: PQNArguments, session: Session, learner: PQNLearner, rollout: Rollout
+) -> Learned:
+    """Several passes over the rollout in random minibatches; returns what the last one gave."""
+    steps = rollout.steps
+    returns = lambda_returns(
+        rollout.rewards[:steps],
+        rollout.terminated[:steps],
+        rollout.ended[:steps],
+        successor_values(learner, rollout),
+        arguments.gamma,
+        arguments.q_lambda,
+    ).ravel()
+    observations = merged(rollout.observations[:steps])
+    actions = merged(rollout.actions[:steps])
+    size = len(actions)
+    bounds = minibatch_bounds(size, arguments.num_minibatches, rollout.actions.size)
+    learned: Learned = 0.0, 0.0
+    for _ in range(arguments.update_epochs):
+        order = session.rng.permutation(size)
+        for start, end in pairwise(bounds):
+            rows = order[start:end]
+            learned = learner.learn(observations[rows], actions[rows], returns[rows])
+    return learned
+
+
+def successor_values(learner: PQNLearner, rollout: Rollout) -> Array:
+    """The best value after each step: of the true last observation where an episode was cut off."""
+    steps = rollout.steps
+    successors = rollout.observations[1 : steps + 1]
+    values = learner.best_values(merged(successors)).reshape(successors.shape[:2])
+    if rollout.cut_off:
+        where, envs, finals = zip(*rollout.cut_off, strict=True)
+        values[where, envs] = learner.best_values(rollout.typed(finals))
+    return values
+
+
+def lambda_returns(
+    rewards: Array,
+    terminated: NDArray[np.bool_],
+    ended: NDArray[np.bool_],
+    following: Array,
+    gamma: float,
+    q_lambda: float,
+) -> Array:
+    """Q(lambda): mixes the rewards that came with the values of the states they came from.
+
+    Where an episode is cut off, or the rollout ends, the value of what would have followed stands
+    for all the rest; after a terminated episode there is none.
+    """
+    discounts = np.float32(gamma) * ~terminated
+    carried = np.float32(q_lambda) * discounts * ~ended
+    carried[-1] = 0.0
+    return backward_sums(rewards + (discounts - carried) * following, carried)
+
+
+def merged(rows: NDArray[Any]) -> NDArray[Any]:
+    """(steps, envs, ...) as (steps * envs, ...)."""
+    return rows.reshape(-1, *rows.shape[2:])
+
+
+class AutogradPQNLearner:
+    """Gradients by torch: for convolutions and for GPUs."""
+
+    def __init__(self, network: PQNNetwork, learning_rate: float, max_grad_norm: float) -> None:
+        self._network = network
+        self._flat = FlatParameters(network)
+        self._device = self._flat.values.device
+        self._max_grad_norm = max_grad_norm
+        self.optimizer = FlatRAdam(self._flat, learning_rate)
+
+    @torch.no_grad()
+    def greedy(self, observations: NDArray[Any]) -> Actions:
+        actions: Actions = self._network(self._tensor(observations)).argmax(1).cpu().numpy()
+        return actions
+
+    @torch.no_grad()
+    def best_values(self, observations: NDArray[Any]) -> Array:
+        values: Array = self._network(self._tensor(observations)).amax(1).cpu().numpy()
+        return values
+
+    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> Learned:
+        values = self._network(self._tensor(observations))
+        chosen = values.gather(1, self._tensor(actions)[:, None]).squeeze(1)
+        loss = mse_loss(chosen, self._tensor(returns))
+        self._flat.gradient.zero_()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._flat.clip_gradient(self._max_grad_norm)
+        self.optimizer.step()
+        return loss.detach(), chosen.detach().mean()
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+
+if __name__ == "__main__":
+    from cleanrl_worker.kit.standalone import run_alone
+
+    run_alone("pqn")

@@ -1,0 +1,59 @@
+"""PQN's update with its gradient derived by hand; `algorithms/pqn.py` states the same loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cleanrl_worker.agents.pqn_network import PQNNetwork
+from cleanrl_worker.agents.q_learner import Actions, Learned
+from cleanrl_worker.analytic.dense_network import Array, DenseNetwork
+from cleanrl_worker.kit.flat_parameters import FlatParameters
+from cleanrl_worker.kit.flat_radam import FlatRAdam
+
+
+class AnalyticPQNLearner:
+    def __init__(self, network: PQNNetwork, learning_rate: float, max_grad_norm: float) -> None:
+        flat = FlatParameters(network)
+        self.optimizer = FlatRAdam(flat, learning_rate)
+        self._max_grad_norm = max_grad_norm
+        self._gradient = flat.gradient_array
+        self._inputs = network.inputs
+        self._layers = DenseNetwork(network.network)
+
+    def greedy(self, observations: NDArray[Any]) -> Actions:
+        actions: Actions = self._values(observations).argmax(1)
+        return actions
+
+    def best_values(self, observations: NDArray[Any]) -> Array:
+        values: Array = self._values(observations).max(1)
+        return values
+
+    def _values(self, observations: NDArray[Any]) -> Array:
+        return self._layers.forward(self._inputs.array(observations))
+
+    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> Learned:
+        loss, value = self.gradient(observations, actions, returns)
+        gradient = self._gradient
+        norm = math.sqrt(float(gradient @ gradient))
+        if norm > self._max_grad_norm:
+            gradient *= np.float32(self._max_grad_norm / (norm + 1e-6))
+        self.optimizer.step()
+        return loss, value
+
+    def gradient(
+        self, observations: NDArray[Any], actions: Actions, returns: Array
+    ) -> tuple[float, float]:
+        """Leaves it in the parameters' `.grad`; returns the loss and the mean value."""
+        values = self._values(observations)
+        size = len(values)
+        taken = np.arange(size), actions
+        chosen = values[taken]
+        errors = chosen - returns
+        d_values = np.zeros_like(values)
+        d_values[taken] = errors * np.float32(2.0 / size)
+        self._layers.backward(d_values)
+        return float(errors @ errors) / size, float(chosen.mean())

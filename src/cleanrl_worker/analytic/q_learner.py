@@ -1,0 +1,46 @@
+"""DQN's update with its gradient derived by hand; `algorithms/dqn.py` states the same loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cleanrl_worker.agents.q_learner import Actions, Learned, QLearner
+from cleanrl_worker.agents.q_network import QNetwork
+from cleanrl_worker.analytic.dense_network import DenseNetwork
+from cleanrl_worker.kit.replay_buffer import Batch
+
+
+class AnalyticQLearner(QLearner[QNetwork]):
+    def __init__(self, network: QNetwork, gamma: float, learning_rate: float) -> None:
+        super().__init__(network, gamma, learning_rate)
+        self._inputs = network.inputs
+        self._online = DenseNetwork(self.network.network)
+        self._older = DenseNetwork(self.target.network)
+
+    def greedy(self, observations: NDArray[Any]) -> Actions:
+        actions: Actions = self._online.forward(self._inputs.array(observations)).argmax(1)
+        return actions
+
+    def learn(self, batch: Batch) -> Learned:
+        loss, value = self.gradient(batch)
+        self.optimizer.step()
+        return loss, value
+
+    def gradient(self, batch: Batch) -> tuple[float, float]:
+        """Leaves it in the parameters' `.grad`; returns the loss and the mean value."""
+        following = self._older.forward(self._inputs.array(batch.next_observations)).max(1)
+        following *= np.float32(self.gamma)
+        following *= 1.0 - batch.terminated
+        values = self._online.forward(self._inputs.array(batch.observations))
+        size = len(values)
+        taken = np.arange(size), batch.actions
+        chosen = values[taken]
+        errors = chosen - batch.rewards
+        errors -= following
+        d_values = np.zeros_like(values)
+        d_values[taken] = errors * np.float32(2.0 / size)
+        self._online.backward(d_values)
+        return float(errors @ errors) / size, float(chosen.mean())

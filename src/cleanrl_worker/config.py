@@ -1,0 +1,151 @@
+"""CleanRLWorkerConfig: what a run of this worker can be told. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cleanrl_worker.catalogue import parameters_of
+from cleanrl_worker.kit.arguments import MAX_TIMESTEPS
+from cleanrl_worker.registry import find_algorithm
+from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME, TRAIN, WorkerExtras
+from mosaic.contracts.schema_check import violations
+from mosaic.worker import ConfigError, config_schema, option
+from mosaic.worker.config_schema import config_fields
+
+# Each of these has a field of its own in the config.
+_TOP_LEVEL = ("env_id", "total_timesteps", "seed")
+
+
+@dataclass(frozen=True)
+class CleanRLWorkerConfig:
+    """`algo`, `env_id` and `total_timesteps` may be left out where a checkpoint tells them."""
+
+    algo: str | None = option(None, help="the algorithm; see `mosaic algos`")
+    env_id: str | None = option(None, help="the environment; see `mosaic envs`", editor="env_id")
+    total_timesteps: int | None = option(
+        None, help="environment steps of the whole run", minimum=1, maximum=MAX_TIMESTEPS
+    )
+    seed: int | None = option(
+        None, help="seed of networks, sampling and environments", minimum=0, maximum=2**32 - 1
+    )
+    extras: Mapping[str, Any] = option(
+        dict, help="the mode, where to log, and parameters of the algorithm"
+    )
+    run_id: str | None = option(None, help="set by MOSAIC")
+    worker_id: str | None = option(None, help="set by MOSAIC")
+    agent_id: str | None = option(None, help="set by MOSAIC")
+    # The fields as they were given, for debugging.
+    raw: Mapping[str, Any] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        given = {item.name: getattr(self, item.name) for item in config_fields(type(self))}
+        object.__setattr__(self, "raw", {k: v for k, v in given.items() if v is not None})
+        if self.algo is not None:
+            find_algorithm(self.algo)
+        _check_extras(self.extras, self.algo)
+        _check_mode(self)
+
+    @property
+    def mode(self) -> str:
+        return self.extras.get("mode") or TRAIN
+
+    def extra(self, name: str) -> Any:
+        """The worker's own extra of this name, or its default."""
+        value = self.extras.get(name)
+        return _EXTRAS[name].get("default") if value is None else value
+
+
+_EXTRAS: Mapping[str, Mapping[str, Any]] = config_schema(WorkerExtras)["properties"]
+
+
+def worker_config_schema() -> dict[str, Any]:
+    """The config's JSON Schema, with the worker's own extras spelled out for forms."""
+    schema = config_schema(CleanRLWorkerConfig)
+    schema["properties"]["extras"]["properties"] = dict(_EXTRAS)
+    return schema
+
+
+def _check_extras(extras: Mapping[str, Any], algo: str | None) -> None:
+    if extras.get("curriculum_schedule"):
+        raise _invalid(
+            "extras.curriculum_schedule",
+            "curriculum training is not available yet",
+            "leave it out, and train on one environment",
+        )
+    if "wandb_api_key" in extras:
+        raise _invalid(
+            "extras.wandb_api_key",
+            "a config is stored in plain text, so a key must not be in it",
+            "set the environment variable WANDB_API_KEY for the run",
+        )
+    parameters = parameters_of(algo)
+    for name, value in extras.items():
+        if name in _EXTRAS:
+            if value is not None:
+                _check_extra(name, value)
+        elif name not in parameters:
+            owner = f"the worker nor a parameter of {algo or 'any algorithm'}"
+            message = f"is neither an extra of {owner}"
+            raise _unknown(f"extras.{name}", message, [*_EXTRAS, *parameters])
+    params = extras.get("algo_params") or {}
+    for name in params:
+        if name not in parameters:
+            message = f"is not a parameter of {algo or 'any algorithm'}"
+            raise _unknown(f"extras.algo_params.{name}", message, parameters)
+        if name in extras:
+            where = f"extras.algo_params.{name}"
+            raise _invalid(where, f"is given in extras.{name} too", "give it once")
+
+
+def _check_extra(name: str, value: Any) -> None:
+    for violation in violations(value, dict(_EXTRAS[name]), f"extras.{name}"):
+        raise _invalid(violation.path, violation.message, violation.hint)
+
+
+def _check_mode(config: CleanRLWorkerConfig) -> None:
+    mode, extras = config.mode, config.extras
+    if mode == RESUME:
+        _check_readable(mode, "checkpoint_path", extras.get("checkpoint_path"))
+    elif mode == EVALUATE or (mode == INTERACTIVE and extras.get("policy_path")):
+        _check_readable(mode, "policy_path", extras.get("policy_path"))
+    elif mode == INTERACTIVE:
+        _require(config, ("env_id",))
+    else:
+        _require(config, ("algo", "env_id", "total_timesteps"))
+    given = {**extras, **(extras.get("algo_params") or {})}
+    for name in _TOP_LEVEL:
+        if given.get(name) is not None and getattr(config, name) is not None:
+            raise _invalid(f"extras.{name}", f"is given as {name} too", "give it once")
+
+
+def _require(config: CleanRLWorkerConfig, names: Iterable[str]) -> None:
+    for name in names:
+        given = {**config.extras, **(config.extras.get("algo_params") or {})}
+        if getattr(config, name) is None and given.get(name) is None:
+            raise _invalid(name, "is required", f"add '{name}', or resume from a checkpoint")
+
+
+def _check_readable(mode: str, name: str, path: Any) -> None:
+    where = f"extras.{name}"
+    if not path:
+        raise _invalid(where, f"is required by the mode {mode}", "the path of a .cleanrl_model")
+    if not os.access(path, os.R_OK):
+        reason = "cannot be read" if Path(path).exists() else "does not exist"
+        raise _invalid(where, f"{path} {reason}", "give the path of a .cleanrl_model file")
+
+
+def _unknown(where: str, message: str, known: Iterable[str]) -> ConfigError:
+    names = sorted(set(known))
+    close = difflib.get_close_matches(where.rpartition(".")[2], names, n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(names)}"
+    return _invalid(where, message, hint)
+
+
+def _invalid(where: str, message: str, hint: str) -> ConfigError:
+    text = f"'{where}' {message}" if message.startswith("is ") else f"'{where}': {message}"
+    return ConfigError(f"Invalid CleanRLWorkerConfig: {text}", hint=hint, field=where)

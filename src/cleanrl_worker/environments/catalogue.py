@@ -1,0 +1,39 @@
+"""The catalogue of environments: what there is, without importing any of it.
+
+`catalogue.json` is written by `tools/environment_catalogue.py` from the installed packages and the
+descriptions in `descriptions/`.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from cleanrl_worker.environments.families import FAMILIES
+from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.worker import ConfigError
+
+CATALOGUE_FILE = Path(__file__).with_name("catalogue.json")
+
+
+def environments(family: str | None = None) -> list[EnvironmentInfo]:
+    """All environments, or those of one family, in the order of the families."""
+    if family is not None and family not in FAMILIES:
+        raise ConfigError(
+            f"'family': there is no environment family {family[:80]!r}",
+            hint=f"families: {', '.join(FAMILIES)}",
+            field="family",
+        )
+    return [info for info in _catalogue() if family in (None, info.family)]
+
+
+def environment_catalogue() -> list[EnvironmentInfo]:
+    """Entry point of the group `mosaic.environments`."""
+    return environments()
+
+
+@cache
+def _catalogue() -> tuple[EnvironmentInfo, ...]:
+    entries = json.loads(CATALOGUE_FILE.read_bytes())
+    return tuple(EnvironmentInfo.from_dict(entry) for entry in entries)

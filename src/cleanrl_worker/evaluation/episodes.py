@@ -1,0 +1,137 @@
+"""Plays episodes with explicit seeds in several environments at once.
+
+An episode's result depends on its seed alone, not on the environment that played it or on what the
+others did meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cleanrl_worker.kit.video import VideoWriter
+
+if TYPE_CHECKING:
+    import gymnasium
+
+Array = NDArray[Any]
+
+
+class FinishedEpisode(NamedTuple):
+    number: int  # counts from 0 over the whole evaluation
+    seed: int
+    total_reward: float
+    discounted_return: float
+    length: int
+    terminated: bool
+    truncated: bool
+
+
+class ActingPolicy(Protocol):
+    def begin_episode(self, slot: int, seed: int) -> None: ...
+
+    def act(self, observations: Array, deterministic: bool) -> Array: ...
+
+
+class EpisodeRules(NamedTuple):
+    seed: int
+    gamma: float
+    deterministic: bool = True
+    max_steps: int | None = None
+
+
+class Slot:
+    """One environment and the episode it is playing."""
+
+    def __init__(self, index: int, env: gymnasium.Env[Any, Any], rules: EpisodeRules) -> None:
+        self.index = index
+        self.is_playing = False
+        self._env = env
+        self._rules = rules
+        self._video: VideoWriter | None = None
+        self._number = 0
+        self._reset_counters()
+
+    def begin(self, number: int, video: VideoWriter | None) -> Array:
+        self.is_playing = True
+        self._number, self._video = number, video
+        self._reset_counters()
+        observation, _ = self._env.reset(seed=self._rules.seed + number)
+        self._film()
+        return np.asarray(observation)
+
+    def step(self, action: Any) -> tuple[Array, FinishedEpisode | None]:
+        observation, reward, terminated, truncated, _ = self._env.step(action)
+        self._film()
+        self._length += 1
+        self._total_reward += float(reward)
+        self._discounted_return += self._discount * float(reward)
+        self._discount *= self._rules.gamma
+        if self._length == self._rules.max_steps and not terminated:
+            truncated = True
+        if not (terminated or truncated):
+            return np.asarray(observation), None
+        self.end()
+        finished = FinishedEpisode(
+            self._number,
+            self._rules.seed + self._number,
+            self._total_reward,
+            self._discounted_return,
+            self._length,
+            bool(terminated),
+            bool(truncated),
+        )
+        return np.asarray(observation), finished
+
+    def end(self) -> None:
+        self.is_playing = False
+        if self._video is not None:
+            self._video.close()
+            self._video = None
+
+    def _reset_counters(self) -> None:
+        self._total_reward, self._discounted_return, self._discount = 0.0, 0.0, 1.0
+        self._length = 0
+
+    def _film(self) -> None:
+        if self._video is not None:
+            frame: Any = self._env.render()
+            self._video.add(frame)
+
+
+def play_episodes(
+    envs: Sequence[gymnasium.Env[Any, Any]],
+    policy: ActingPolicy,
+    numbers: Iterable[int],
+    rules: EpisodeRules,
+    should_stop: Callable[[], bool],
+    video_of: Callable[[int], VideoWriter | None] = lambda number: None,
+) -> Iterator[FinishedEpisode]:
+    """Episodes as they end; ends early, before the next step, when asked to stop."""
+    waiting = iter(numbers)
+    slots = [Slot(index, env, rules) for index, env in enumerate(envs)]
+    space: Any = envs[0].observation_space
+    observations = np.zeros((len(slots), *space.shape), space.dtype)
+
+    def begin_next(slot: Slot) -> None:
+        number = next(waiting, None)
+        if number is not None:
+            observations[slot.index] = slot.begin(number, video_of(number))
+            policy.begin_episode(slot.index, rules.seed + number)
+
+    try:
+        for slot in slots:
+            begin_next(slot)
+        while (playing := [slot for slot in slots if slot.is_playing]) and not should_stop():
+            actions = policy.act(observations, rules.deterministic)
+            for slot in playing:
+                observations[slot.index], finished = slot.step(actions[slot.index])
+                if finished is not None:
+                    yield finished
+                    begin_next(slot)
+    finally:
+        for slot in slots:
+            slot.end()

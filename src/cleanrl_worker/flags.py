@@ -1,0 +1,79 @@
+"""Extras to flags: what a config means on an algorithm's command line. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from cleanrl_worker.config import CleanRLWorkerConfig
+from cleanrl_worker.worker_arguments import WorkerExtras
+from mosaic.worker import ConfigError
+
+_WORKER_EXTRAS = frozenset(item.name for item in fields(WorkerExtras))
+_NAMES_OF_CUDA = ("cuda", "use_cuda", "gpu")
+
+
+def build_flags(config: CleanRLWorkerConfig, directory: Path | None = None) -> list[str]:
+    """The flags of the algorithm; a relative `tensorboard_dir` lies below `directory`."""
+    extras = {name: value for name, value in config.extras.items() if name not in _WORKER_EXTRAS}
+    values: dict[str, Any] = {
+        "env_id": config.env_id,
+        "total_timesteps": config.total_timesteps,
+        "seed": config.seed,
+        **_given({**extras, "cuda": _wants_cuda(config.extras)}),
+        **_given({"track": config.extras.get("track_wandb")}),
+        **_given(config.extras.get("algo_params") or {}),
+    }
+    if values.get("tensorboard_dir") and directory is not None:
+        values["tensorboard_dir"] = str(directory / values["tensorboard_dir"])
+    return [flag(name, value) for name, value in values.items() if value is not None]
+
+
+def build_environment(config: CleanRLWorkerConfig) -> dict[str, str]:
+    """The variables that go with the flags."""
+    variables = {}
+    if config.extras.get("track_wandb"):
+        variables["TRACK_WANDB"] = "1"
+    if email := config.extras.get("wandb_email"):
+        variables["WANDB_EMAIL"] = email
+    return variables
+
+
+def recorded_extras(config: CleanRLWorkerConfig) -> dict[str, Any]:
+    """What has no effect on the training but is kept for those who look at the run."""
+    return {
+        name: value
+        for name, value in config.extras.items()
+        if name.startswith("fastlane_") and value is not None
+    }
+
+
+def flag(name: str, value: Any) -> str:
+    """`--num-envs=4`, `--anneal-lr`, `--no-anneal-lr`."""
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{option}" if value else f"--no-{option}"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)  # 1e6 is a whole number
+    if isinstance(value, Mapping):
+        value = json.dumps(value)
+    if isinstance(value, list | tuple):
+        raise ConfigError(f"'{name}': a single value was expected, not a list", field=name)
+    return f"--{option}={value}"
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _wants_cuda(extras: Mapping[str, Any]) -> bool | None:
+    given = {name: extras[name] for name in _NAMES_OF_CUDA if extras.get(name) is not None}
+    if len(set(given.values())) > 1:
+        names = " and ".join(f"extras.{name}" for name in given)
+        raise ConfigError(
+            f"{names} contradict each other", hint="they mean the same; give one", field="cuda"
+        )
+    return next(iter(given.values()), None)

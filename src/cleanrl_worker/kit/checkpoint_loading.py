@@ -1,0 +1,200 @@
+"""Loading a checkpoint: every file is checked before it is used, and nothing in it is executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cleanrl_worker.kit.checkpoint_files import (
+    CheckpointError,
+    check_file,
+    file_hash,
+    read_checked,
+    regular_size,
+    unreadable,
+)
+from cleanrl_worker.kit.checkpoint_manifest import (
+    MAX_BYTES,
+    Generation,
+    Manifest,
+    OtherVersionError,
+    parse_manifest,
+)
+from cleanrl_worker.kit.checkpoint_search import (
+    MANIFEST_NAME,
+    STATE_SUFFIX,
+    Location,
+    locate_checkpoint,
+)
+from cleanrl_worker.kit.chunked_state import Array
+from cleanrl_worker.kit.state_encoding import decode_state, parse_safetensors
+from cleanrl_worker.kit.weights_file import parse_payload
+
+
+class Checkpoint:
+    """One generation, checked. The parts of a replay buffer are read when they are iterated."""
+
+    def __init__(self, location: Location, manifest: Manifest, generation: Generation) -> None:
+        folder = self._folder = location.state_folder
+        self._generation = generation
+        self.step = generation.step
+        self.description = manifest.description
+        self.metric = generation.metric
+        self.is_final = generation.is_final
+        self.path = location.model or folder / generation.model
+        model = self._read(generation.model)
+        self.weights: Any = parse_payload(model, folder / generation.model)
+        values = folder / generation.values
+        try:
+            tree = json.loads(self._read(generation.values))
+            tensors = parse_safetensors(self._read(generation.tensors))
+            self._states = decode_state(tree, tensors, self._open_chunks)
+        except (ValueError, RecursionError) as error:
+            raise CheckpointError(
+                f"The training state in {values} cannot be understood: {error}",
+                hint="it was not written by MOSAIC; its weights can still be evaluated",
+            ) from error
+
+    def part(self, name: str) -> Any:
+        """The state of one part of the training. Raises CheckpointError when there is none."""
+        try:
+            return self._states[name]
+        except (KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"The checkpoint {self.path} holds no state of {name!r}",
+                hint="it was saved by another algorithm or version; it can still be evaluated",
+            ) from error
+
+    def _open_chunks(self, names: Any) -> SavedChunks:
+        if not isinstance(names, list):
+            raise ValueError("chunks are not listed")  # noqa: TRY004 (a malformed file)
+        return SavedChunks(self, names)
+
+    def _read(self, name: str) -> bytes:
+        return read_checked(self._folder / name, self._generation.files[name])
+
+    def read_chunk(self, name: Any) -> dict[str, Array]:
+        if not isinstance(name, str) or name not in self._generation.files:
+            raise CheckpointError(
+                f"The checkpoint {self.path} of step {self.step} has no replay buffer",
+                hint="only the newest checkpoints keep theirs; this one can be evaluated",
+            )
+        try:
+            tensors = parse_safetensors(self._read(name))
+        except ValueError as error:
+            raise CheckpointError(
+                f"The checkpoint file {self._folder / name} is damaged: {error}",
+                hint="it was not written by MOSAIC",
+            ) from error
+        return {key: tensor.numpy() for key, tensor in tensors.items()}
+
+
+class SavedChunks:
+    def __init__(self, checkpoint: Checkpoint, names: list[Any]) -> None:
+        self._checkpoint, self._names = checkpoint, names
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[dict[str, Array]]:
+        return (self._checkpoint.read_chunk(name) for name in self._names)
+
+
+def load_checkpoint(path: Path, step: int | None = None, *, with_replay: bool = True) -> Checkpoint:
+    """The newest generation, that of `step`, or the one whose own file is named.
+
+    All its files are checked first; `with_replay=False` leaves out the replay buffer, which can be
+    gigabytes and is not needed to evaluate. Raises CheckpointError.
+    """
+    location = locate_checkpoint(path)
+    manifest = read_manifest(location.state_folder)
+    generation = _choose(location, manifest, step)
+    try:
+        _check(location.state_folder, generation, with_replay)
+    except CheckpointError as error:
+        intact = _newest_intact(location.state_folder, manifest, generation)
+        if intact is None:
+            raise
+        older = location.state_folder / intact.model
+        raise CheckpointError(
+            error.message,
+            hint=f"the checkpoint of step {intact.step} is intact: use {older}",
+        ) from error
+    return Checkpoint(location, manifest, generation)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Raises CheckpointError."""
+    path = folder / MANIFEST_NAME
+    try:
+        if regular_size(path) > MAX_BYTES:
+            raise ValueError("it is far too large")
+        return parse_manifest(path.read_bytes())
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except OtherVersionError as error:
+        raise CheckpointError(
+            f"The checkpoint manifest {path} is of another version of MOSAIC: {error}",
+            hint="resume it with the version it was saved with; its weights can be evaluated",
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(
+            f"The checkpoint manifest {path} is damaged: {error}",
+            hint=f"the weights in {folder} (model-*) can still be evaluated, but not resumed",
+        ) from error
+
+
+def _choose(location: Location, manifest: Manifest, step: int | None) -> Generation:
+    if step is not None:
+        for generation in reversed(manifest.generations):
+            if generation.step == step:
+                return generation
+        steps = ", ".join(str(generation.step) for generation in manifest.generations)
+        raise CheckpointError(
+            f"There is no checkpoint of step {step} in {location.state_folder}",
+            hint=f"there are those of steps {steps}",
+        )
+    if location.model is None:
+        return manifest.newest
+    return _generation_of_model(location.model, location.state_folder, manifest)
+
+
+def _generation_of_model(model: Path, folder: Path, manifest: Manifest) -> Generation:
+    """The published weights stand for the newest generation, any others for their own."""
+    if model.parent == folder:
+        for generation in manifest.generations:
+            if generation.model == model.name:
+                return generation
+    sha256 = file_hash(model)
+    if not manifest.knows_model(sha256):
+        raise CheckpointError(
+            f"{model} does not belong to the training state beside it: its weights are others",
+            hint=f"resume from {folder} instead; to evaluate these weights, move the file "
+            f"away from it",
+        )
+    if model.stem == folder.name.removesuffix(STATE_SUFFIX):
+        return manifest.newest
+    for generation in manifest.generations:
+        if generation.files[generation.model].sha256 == sha256:
+            return generation
+    return manifest.newest
+
+
+def _check(folder: Path, generation: Generation, with_replay: bool) -> None:
+    skipped = () if with_replay else generation.replay
+    for name, record in generation.files.items():
+        if name not in skipped:
+            check_file(folder / name, record)
+
+
+def _newest_intact(folder: Path, manifest: Manifest, damaged: Generation) -> Generation | None:
+    for generation in reversed(manifest.generations):
+        if generation is not damaged:
+            try:
+                _check(folder, generation, with_replay=True)
+            except CheckpointError:
+                continue
+            return generation
+    return None

@@ -1,0 +1,76 @@
+"""Rollout: the transitions of some steps of all environments, in arrays made once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cleanrl_worker.environments.batch import EnvBatch, Step
+
+Array = NDArray[Any]
+
+
+class Rollout:
+    """Filled step by step; the first `steps` rows of the arrays are valid."""
+
+    def __init__(self, num_steps: int, envs: EnvBatch) -> None:
+        shape = (num_steps, envs.num_envs)
+        observation = envs.observation_space
+        is_image = observation.dtype == np.uint8
+        # One step more: the successors of the last one.
+        self.observations: Array = np.zeros(
+            (num_steps + 1, envs.num_envs, *(observation.shape or ())),
+            np.uint8 if is_image else np.float32,
+        )
+        is_continuous = bool(envs.action_space.shape)
+        self.actions: Array = (
+            np.zeros((*shape, math.prod(envs.action_space.shape or ())), np.float32)
+            if is_continuous
+            else np.zeros(shape, np.int64)
+        )
+        self.rewards = np.zeros(shape, np.float32)
+        self.terminated = np.zeros(shape, np.bool_)
+        self.ended = np.zeros(shape, np.bool_)
+        self.steps = 0
+        self.cut_off: list[tuple[int, int, Array]] = []  # step, env, final observation
+
+    def start(self, observations: Array) -> None:
+        """Forget everything; these are the observations of the first step."""
+        self.steps = 0
+        self.terminated.fill(False)
+        self.ended.fill(False)
+        self.cut_off.clear()
+        self.observations[0] = observations
+
+    def add(self, actions: Array, step: Step) -> None:
+        """What the actions upon `observations[steps]` led to."""
+        index = self.steps
+        self.actions[index] = actions
+        self.rewards[index] = step.rewards
+        self.observations[index + 1] = step.observations
+        if step.finals:
+            self.terminated[index] = step.terminated
+            for env, final in step.finals.items():
+                self.ended[index, env] = True
+                if not step.terminated[env]:
+                    self.cut_off.append((index, env, final))
+        self.steps = index + 1
+
+    def typed(self, observations: Sequence[Array]) -> Array:
+        """Single observations as rows like those stored here."""
+        return np.stack(observations).astype(self.observations.dtype, copy=False)
+
+
+class RolloutBatch(NamedTuple):
+    """A finished rollout as rows, ready to learn from."""
+
+    observations: Array
+    actions: Array
+    log_probabilities: NDArray[np.float32]
+    advantages: NDArray[np.float32]
+    returns: NDArray[np.float32]
+    values: NDArray[np.float32]

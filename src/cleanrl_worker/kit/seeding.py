@@ -1,0 +1,43 @@
+"""What a training starts from: seeds, threads and the device."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import numpy as np
+import torch
+
+from cleanrl_worker.kit.arguments import Arguments
+from mosaic.errors import ConfigError
+
+
+def seed_everything(seed: int, deterministic: bool) -> None:
+    """Seed the global generators; `Session.rng` and the environments have their own."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # libraries still draw from it
+    torch.manual_seed(seed % 2**63)
+    torch.backends.cudnn.deterministic = deterministic
+    torch.backends.cudnn.benchmark = not deterministic
+
+
+def choose_threads(arguments: Arguments, default: int) -> int:
+    """Let torch use the threads asked for, else `default`, within the CPUs this process may use."""
+    threads = arguments.threads or max(1, min(default, len(os.sched_getaffinity(0))))
+    torch.set_num_threads(threads)
+    return threads
+
+
+def choose_device(arguments: Arguments) -> torch.device:
+    """Raises ConfigError when a GPU is asked for and there is none: CPU speed would surprise."""
+    if not arguments.cuda:
+        return torch.device("cpu")
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    built = torch.version.cuda is not None
+    hint = "see `nvidia-smi`" if built else "this torch was built without CUDA"
+    raise ConfigError(
+        "'cuda': there is no usable GPU on this machine",
+        hint=f"{hint}; without cuda the training runs on the CPU",
+        field="cuda",
+    )

@@ -1,0 +1,97 @@
+"""Reading `.cleanrl_model` files, ours and CleanRL's, so that nothing in them is ever executed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from cleanrl_worker.kit.checkpoint_files import CheckpointError, regular_size, unreadable
+from cleanrl_worker.kit.model_file import split_payload
+from mosaic.errors import WorkerError
+
+MAX_BYTES = 8 * 2**30
+_HINT = "give a .cleanrl_model file that CleanRL or MOSAIC saved"
+
+
+def load_payload(path: Path) -> Any:
+    """The weights alone, laid out as in the file. Raises CheckpointError."""
+    size = regular_size(path)
+    if size > MAX_BYTES:
+        raise CheckpointError(
+            f"{path} has {size / 2**30:.0f} GiB: that is no policy network", hint=_HINT
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return parse_payload(data, path)
+
+
+def parse_payload(data: bytes, path: Path) -> Any:
+    """The weights in a file's content. Raises CheckpointError naming `path`."""
+    _require_plain_archive(data, path)
+    try:
+        payload = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except Exception as error:  # a forged file can make the reader fail in any way
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise CheckpointError(
+            f"{path} is refused: it holds more or other things than weights ({reason})",
+            hint=f"such a file could run commands when it is loaded; {_HINT}",
+        ) from error
+    try:
+        states = split_payload(payload)
+    except WorkerError as error:
+        raise CheckpointError(f"{path}: {error.message}", hint=error.hint) from error
+    for state in states:
+        for name, tensor in state.items():
+            _require_real(name, tensor, len(data), path)
+    return payload
+
+
+def serialize_payload(payload: Any) -> bytes:
+    buffer = io.BytesIO()
+    torch.save(payload, buffer)
+    return buffer.getvalue()
+
+
+def weight_hash(payload: Any) -> str:
+    """SHA-256 of names, types, shapes and bits of all weights: equal hashes, equal policies."""
+    digest = hashlib.sha256()
+    for index, state in enumerate(split_payload(payload)):
+        for name, tensor in sorted(state.items()):
+            values = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+            title = repr((index, name, str(tensor.dtype), tuple(tensor.shape)))
+            digest.update(f"{len(title)}:{title}".encode())
+            digest.update(values.numpy().data)
+    return digest.hexdigest()
+
+
+def _require_plain_archive(data: bytes, path: Path) -> None:
+    """torch stores its records as they are; a compressed one could unpack to terabytes."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            records = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError) as error:
+        raise CheckpointError(
+            f"{path} is no model file, or it was cut off: {error}", hint=_HINT
+        ) from error
+    is_compressed = any(record.compress_type != zipfile.ZIP_STORED for record in records)
+    if is_compressed or sum(record.file_size for record in records) > len(data):
+        raise CheckpointError(
+            f"{path} is refused: it claims to unpack to more than it holds", hint=_HINT
+        )
+
+
+def _require_real(name: str, tensor: Tensor, limit: int, path: Path) -> None:
+    """A few bytes can claim to be a tensor of any size by repeating one number."""
+    is_real = tensor.layout is torch.strided and tensor.device.type == "cpu"
+    if not is_real or tensor.numel() * tensor.element_size() > limit:
+        raise CheckpointError(
+            f"{path} is refused: {name[:80]} claims to be larger than the file", hint=_HINT
+        )

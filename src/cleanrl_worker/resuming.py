@@ -1,0 +1,116 @@
+"""Going on from a checkpoint: with which arguments, until when, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.checkpoint_loading import read_manifest
+from cleanrl_worker.kit.checkpoint_search import find_checkpoint, locate_checkpoint
+from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, load_checkpoint
+from cleanrl_worker.launcher import parse_arguments, restore_arguments
+from cleanrl_worker.registry import Algorithm, find_algorithm
+from mosaic.worker import ConfigError
+
+
+@dataclass(frozen=True)
+class Resumption:
+    algorithm: Algorithm
+    arguments: Arguments
+    checkpoint: Checkpoint
+    lineage: dict[str, Any]
+    note: str  # how the learning rate goes on, for people; empty when nothing changes
+
+
+def resume_from(path: Path, flags: Sequence[str], algo: str | None = None) -> Resumption:
+    """The checkpoint's arguments with the given flags upon them."""
+    checkpoint = load_checkpoint(path)
+    algorithm = find_algorithm(str(checkpoint.description.get("algorithm")))
+    if algo not in (None, algorithm.name):
+        raise ConfigError(
+            f"'algo': the checkpoint was trained by {algorithm.name}, not by {algo}",
+            hint="leave algo out, or give another checkpoint",
+            field="algo",
+        )
+    old = restore_arguments(algorithm, checkpoint.description.get("arguments") or {})
+    new = parse_arguments(algorithm, flags, base=old)
+    if new.env_id != old.env_id:
+        raise ConfigError(
+            f"'env_id': the checkpoint was trained on {old.env_id}, not on {new.env_id}",
+            hint="leave env_id out, or give another checkpoint",
+            field="env_id",
+        )
+    _check_total(checkpoint.step, old, new)
+    note = schedule_note(checkpoint.step, old, new)
+    return Resumption(algorithm, new, checkpoint, lineage_of(checkpoint), note)
+
+
+def own_checkpoint(directory: Path) -> Checkpoint | None:
+    """The newest intact checkpoint of a run that is tried again; None when it had none yet.
+
+    Raises CheckpointError when there are some but all are damaged: starting all over would throw
+    away what may still be saved by hand.
+    """
+    path = find_checkpoint(directory)
+    if path is None:
+        return None
+    folder = locate_checkpoint(path).state_folder
+    problem: CheckpointError | None = None
+    for generation in reversed(read_manifest(folder).generations):
+        if not generation.is_resumable:
+            continue
+        try:
+            return load_checkpoint(folder, generation.step)
+        except CheckpointError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    return None
+
+
+def lineage_of(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Which training this one goes on from, and where."""
+    with checkpoint.path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        "parent_run": checkpoint.description.get("run_id") or run_folder(checkpoint).name,
+        "parent_step": checkpoint.step,
+        "checkpoint_sha256": sha256,
+    }
+
+
+def run_folder(checkpoint: Checkpoint) -> Path:
+    """The `runs/<env>__<exp>__<seed>__<timestamp>` a checkpoint lies in."""
+    folder = checkpoint.path.parent
+    return folder.parent if folder.suffix == ".state" else folder
+
+
+def schedule_note(step: int, old: Arguments, new: Arguments) -> str:
+    """How a learning rate that falls to zero goes on when the end of the training has moved."""
+    if not getattr(new, "anneal_lr", False) or old.total_timesteps == new.total_timesteps:
+        return ""
+    before, after = (
+        item.learning_rate * max(0.0, 1.0 - step / item.total_timesteps) for item in (old, new)
+    )
+    return (
+        f"learning rate: goes on at {after:.3g} (it was {before:.3g}) and falls to 0 "
+        f"at step {new.total_timesteps:,}"
+    )
+
+
+def _check_total(step: int, old: Arguments, new: Arguments) -> None:
+    if new.total_timesteps > step:
+        return
+    if new.total_timesteps == old.total_timesteps:
+        message = f"the training had reached its end at step {step:,}"
+    else:
+        message = f"the checkpoint is at step {step:,} already"
+    raise ConfigError(
+        f"'total_timesteps': {message}",
+        hint=f"give --total-timesteps, the new total, of more than {step}",
+        field="total_timesteps",
+    )

@@ -1,0 +1,163 @@
+"""What a run of the worker does: train, resume, evaluate or play, in this very process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cleanrl_worker.config import CleanRLWorkerConfig
+from cleanrl_worker.flags import build_environment, build_flags, recorded_extras
+from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.registry import Algorithm, find_algorithm
+from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME
+from mosaic.worker import Run, TensorBoardArtifact, write_manifest
+
+if TYPE_CHECKING:
+    from cleanrl_worker.kit.arguments import Arguments
+    from cleanrl_worker.kit.checkpoints import Checkpoint
+    from cleanrl_worker.kit.training import TrainingFiles
+
+WorkerRun = Run[CleanRLWorkerConfig]
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What a config means, all defaults and checkpoints looked up."""
+
+    algorithm: Algorithm
+    flags: list[str]
+    arguments: Arguments
+    checkpoint: Checkpoint | None = None
+    lineage: Mapping[str, Any] | None = None
+    note: str = ""
+    folder: Path | None = None  # of a crashed attempt, to go on in
+
+
+def check(config: CleanRLWorkerConfig) -> dict[str, Any]:
+    """Refuses what cannot work, and says what would run; for dry runs and `run_started`."""
+    if config.mode == EVALUATE:
+        from cleanrl_worker.evaluation_mode import describe_evaluation
+
+        return describe_evaluation(config)
+    if config.mode == INTERACTIVE:
+        from cleanrl_worker.interactive.mode import describe_play
+
+        return describe_play(config)
+    from cleanrl_worker.kit.seeding import choose_device
+    from cleanrl_worker.kit.training import check_environment
+
+    plan = plan_training(config)
+    choose_device(plan.arguments)
+    check_environment(plan.algorithm, plan.arguments)
+    return findings(plan)
+
+
+def execute(run: WorkerRun) -> None:
+    os.environ.update(build_environment(run.config))
+    notes = run.config.extras.get("notes")
+    write_manifest(run, notes=notes, metadata=recorded_extras(run.config))
+    if run.config.mode == EVALUATE:
+        from cleanrl_worker.evaluation_mode import evaluate
+
+        evaluate(run)
+    elif run.config.mode == INTERACTIVE:
+        from cleanrl_worker.interactive.mode import play
+
+        play(run)
+    else:
+        train(run)
+
+
+def train(run: WorkerRun) -> None:
+    from cleanrl_worker.kit.training import run_training
+
+    plan = plan_training(run.config, run.directory, run.attempt)
+    write_manifest(run, metadata=findings(plan))
+    if plan.note:
+        run.note(plan.note)
+    files: list[TrainingFiles] = []
+
+    def on_files(opened: TrainingFiles) -> None:
+        files.append(opened)
+        describe_files(run, opened)
+
+    try:
+        run_training(
+            plan.algorithm,
+            plan.arguments,
+            run,
+            run.directory,
+            checkpoint=plan.checkpoint,
+            lineage=plan.lineage,
+            folder=plan.folder,
+            run_id=run.run_id,
+            on_files=on_files,
+        )
+    finally:
+        # W&B tells its address late, and videos are there only now.
+        for opened in files:
+            describe_files(run, opened)
+
+
+def plan_training(
+    config: CleanRLWorkerConfig, directory: Path | None = None, attempt: int = 1
+) -> TrainingPlan:
+    """An attempt after the first goes on from the run's own newest checkpoint."""
+    flags = build_flags(config, directory)
+    if config.mode == RESUME:
+        from cleanrl_worker.resuming import resume_from
+
+        resumed = resume_from(Path(config.extras["checkpoint_path"]), flags, config.algo)
+        plan = TrainingPlan(
+            resumed.algorithm,
+            flags,
+            resumed.arguments,
+            resumed.checkpoint,
+            resumed.lineage,
+            resumed.note,
+        )
+    else:
+        algorithm = find_algorithm(config.algo or "")
+        plan = TrainingPlan(algorithm, flags, parse_arguments(algorithm, flags))
+    if attempt > 1 and directory is not None:
+        from cleanrl_worker.resuming import own_checkpoint, run_folder
+
+        own = own_checkpoint(directory)
+        if own is not None:
+            return replace(plan, checkpoint=own, note="", folder=run_folder(own))
+    return plan
+
+
+def findings(plan: TrainingPlan) -> dict[str, Any]:
+    """What is known of the run beyond its config; part of `run_started` and the manifest."""
+    arguments = plan.arguments
+    found = {
+        "algo": plan.algorithm.name,
+        "module": plan.algorithm.module,
+        "env_id": arguments.env_id,
+        "seed": arguments.seed,
+        "total_steps": arguments.total_timesteps,
+        "total_timesteps": arguments.total_timesteps,
+        "flags": plan.flags,
+    }
+    return found if plan.lineage is None else {**found, "lineage": dict(plan.lineage)}
+
+
+def describe_files(run: WorkerRun, files: TrainingFiles) -> None:
+    """The manifest's view of what a training leaves."""
+    assert run.directory is not None
+    videos = sorted((run.directory / "videos").rglob("*.mp4"))
+    write_manifest(
+        run,
+        tensorboard=TensorBoardArtifact(True, shown_path(run.directory, files.tensorboard)),
+        wandb=None if files.wandb is None else files.wandb.artifact(),
+        videos=tuple(shown_path(run.directory, path) for path in videos) or None,
+        metadata={"run_folder": shown_path(run.directory, files.folder)},
+    )
+
+
+def shown_path(directory: Path, path: Path) -> str:
+    return str(path.relative_to(directory) if path.is_relative_to(directory) else path)

@@ -1,0 +1,77 @@
+"""What the worker itself understands beside an algorithm's parameters: its extras and flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mosaic.worker import Shortcut, option
+
+TRAIN, RESUME, EVALUATE, INTERACTIVE = "train", "resume_training", "policy_eval", "interactive"
+
+
+@dataclass(frozen=True)
+class WorkerExtras:
+    """The `extras` that are no parameters of an algorithm; None is as if it were not given."""
+
+    mode: Literal["train", "resume_training", "policy_eval", "interactive"] = option(
+        "train", help="what to do with the algorithm"
+    )
+    algo_params: Mapping[str, Any] = option(dict, help="parameters of the algorithm")
+    checkpoint_path: str | None = option(
+        None, help="resume_training: the checkpoint to go on from", editor="checkpoint"
+    )
+    policy_path: str | None = option(
+        None, help="policy_eval, interactive: the checkpoint that acts", editor="checkpoint"
+    )
+    use_cuda: bool | None = option(None, help="the same as cuda")
+    gpu: bool | None = option(None, help="the same as cuda")
+    track_wandb: bool | None = option(None, help="log to Weights & Biases too")
+    wandb_email: str | None = option(None, help="whose account on W&B; sets WANDB_EMAIL")
+    notes: str | None = option(None, help="your own words, kept in analytics.json")
+    agent_id: str | None = option(None, help="name of the agent")
+    curriculum_schedule: Sequence[Mapping[str, Any]] | None = option(
+        None, help="stages of a curriculum; not available yet", editor="curriculum"
+    )
+    eval_batch_size: int = option(50, help="policy_eval: episodes of one batch", minimum=1)
+    eval_episodes: int | None = option(
+        None, help="policy_eval: episodes of all batches; default: one batch", minimum=1
+    )
+    eval_repeat: bool = option(False, help="policy_eval: go on with batches until stopped")
+    eval_capture_video: bool = option(False, help="policy_eval: record a video of each batch")
+    eval_deterministic: bool = option(True, help="policy_eval: the best action, not a sampled one")
+    eval_gamma: float | None = option(
+        None, help="policy_eval: discount of the discounted return", minimum=0.0, maximum=1.0
+    )
+    eval_max_episode_steps: int | None = option(
+        None, help="policy_eval: cut episodes off after this many steps", minimum=1
+    )
+    seed_override: int | None = option(None, help="policy_eval: seed of the episodes", minimum=0)
+    frames: Literal["none", "png", "shm"] = option(
+        "png", help="interactive: frames as PNG, as a shared-memory segment, or not at all"
+    )
+    fastlane_enabled: bool | None = option(None, help="kept for the live view")
+    fastlane_only: bool | None = option(None, help="kept for the live view")
+    fastlane_slot: int | None = option(None, help="kept for the live view", minimum=0)
+    fastlane_video_mode: Literal["single", "grid", "off"] | None = option(
+        None, help="kept for the live view"
+    )
+    fastlane_grid_limit: int | None = option(None, help="kept for the live view", minimum=1)
+
+
+SHORTCUTS = (
+    Shortcut("--algo", "algo", "the algorithm, as algo in the config"),
+    Shortcut("--env-id", "env_id", "the environment, as env_id in the config"),
+    Shortcut("--total-timesteps", "total_timesteps", "environment steps of the whole run"),
+    Shortcut("--seed", "seed", "seed of networks, sampling and environments"),
+    Shortcut("--worker-id", "worker_id", "name of this worker"),
+    Shortcut("--policy-path", "extras.policy_path", "the checkpoint to evaluate or to play with"),
+    Shortcut("--extras", "extras", "entries of extras", is_object=True),
+    Shortcut(
+        "--interactive",
+        "extras.mode",
+        "reset and step by JSON lines on stdin; answers on stdout",
+        value=INTERACTIVE,
+    ),
+)

@@ -1,0 +1,116 @@
+"""A training killed with SIGKILL and resumed ends with the weights of one that was never stopped.
+
+Every algorithm at small scale, each in processes of its own, forked from a server that has
+imported torch already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.waiting import wait_until
+
+pytest.importorskip("torch")
+pytest.importorskip("tyro")
+
+SPAWN = multiprocessing.get_context("forkserver")
+SPAWN.set_forkserver_preload(["tests.small_trainings"])
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Training:
+    algo: str
+    env_id: str
+    total_timesteps: int
+    interval: int
+    flags: dict[str, Any] = field(default_factory=dict)
+
+
+PPO = {"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2}
+PPO_ATARI = {"num_envs": 2, "num_steps": 8, "num_minibatches": 2, "update_epochs": 1}
+REPLAY = {"learning_starts": 60, "buffer_size": 300, "batch_size": 16}
+FRAMES = {**REPLAY, "train_frequency": 16}
+MUJOCO = {"num_steps": 64, "num_minibatches": 2, "update_epochs": 2}
+PONG = "PongNoFrameskip-v4"
+TRAININGS = (
+    Training("ppo", "CartPole-v1", 4096, 256, PPO),
+    Training("ppo", "MiniGrid-Empty-5x5-v0", 1024, 128, PPO),
+    Training("ppo_continuous_action", "Hopper-v4", 2048, 256, MUJOCO),
+    Training("rpo_continuous_action", "HalfCheetah-v5", 1536, 256, MUJOCO),
+    Training("ppo_atari", PONG, 160, 32, PPO_ATARI),
+    Training("ppo_atari_lstm", PONG, 160, 32, PPO_ATARI),
+    Training("pqn", "Acrobot-v1", 2048, 256, PPO),
+    Training("dqn", "CartPole-v1", 1500, 200, {**REPLAY, "target_network_frequency": 50}),
+    Training("dqn_atari", PONG, 240, 60, FRAMES),
+    Training("c51", "MountainCar-v0", 1000, 200, REPLAY),
+    Training("c51_atari", PONG, 240, 60, FRAMES),
+    Training("ddpg_continuous_action", "Pendulum-v1", 400, 100, REPLAY),
+    Training("td3_continuous_action", "Hopper-v4", 400, 100, REPLAY),
+    Training("sac_continuous_action", "Pendulum-v1", 400, 100, REPLAY),
+    Training("sac_atari", PONG, 160, 40, {**REPLAY, "update_frequency": 16}),
+)
+
+
+def start(training: Training, directory: Path, is_resuming: bool = False) -> Any:
+    from tests.small_trainings import train_in_process
+
+    flags = {"env_id": training.env_id, "total_timesteps": training.total_timesteps}
+    flags |= {"checkpoint_interval": training.interval, "threads": 1, **training.flags}
+    process = SPAWN.Process(
+        target=train_in_process, args=(training.algo, flags, str(directory), is_resuming)
+    )
+    process.start()
+    return process
+
+
+def finish(process: Any) -> None:
+    process.join(PATIENCE_S)
+    assert process.exitcode == 0
+
+
+def saved_steps(directory: Path) -> list[int]:
+    for manifest in directory.glob("runs/*/*.state/manifest.json"):
+        return [item["step"] for item in json.loads(manifest.read_bytes())["generations"]]
+    return []
+
+
+def weights(directory: Path) -> str:
+    from cleanrl_worker.kit.checkpoints import find_checkpoint, load_payload, weight_hash
+
+    path = find_checkpoint(directory)
+    assert path is not None
+    return weight_hash(load_payload(path))
+
+
+@pytest.mark.parametrize("training", TRAININGS, ids=lambda item: f"{item.algo}-{item.env_id}")
+def test_killed_and_resumed_it_ends_with_the_same_weights(
+    training: Training, tmp_path: Path
+) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    undisturbed = start(training, whole)
+    victim = start(training, broken)
+    # A different moment for each algorithm, the same in every run of the test.
+    saves = 1 + int(hashlib.sha256(training.algo.encode()).hexdigest(), 16) % 3
+    moment = saves * training.interval
+    wait_until(
+        lambda: max(saved_steps(broken), default=0) >= moment or not victim.is_alive(),
+        PATIENCE_S,
+        f"a checkpoint at step {moment}",
+    )
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.join(PATIENCE_S)
+    before = max(saved_steps(broken))
+    finish(undisturbed)
+    finish(start(training, broken, is_resuming=True))
+    assert before < training.total_timesteps, "it was killed too late to prove anything"
+    assert weights(broken) == weights(whole)

@@ -1,0 +1,154 @@
+"""SAC: its update against plain autograd, its files, its actions, and an exact resume."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812 (its usual name)
+from torch import Tensor
+
+from cleanrl_worker.agents.action_range import ActionRange
+from cleanrl_worker.agents.soft_actor_critic import SoftActor
+from cleanrl_worker.algorithms.continuous_control import learn_by_replay
+from cleanrl_worker.algorithms.sac import SACArguments, SACLearner
+from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.session import Session
+from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
+    DriftingPoints,
+    assert_same_weights,
+    random_batch,
+    whole_and_resumed_weights,
+)
+
+SMALL = SACArguments(batch_size=16, learning_starts=20, total_timesteps=90, buffer_size=1000)
+CPU = torch.device("cpu")
+
+
+def make_learner(arguments: SACArguments) -> SACLearner:
+    return SACLearner(arguments, 3, ActionRange.of(DriftingPoints().action_space), CPU)
+
+
+def train(arguments: SACArguments, session: Session) -> None:
+    learn_by_replay(arguments, session, DriftingPoints(), make_learner(arguments))
+
+
+def sample(actor: SoftActor, observations: Tensor) -> tuple[Tensor, Tensor]:
+    mean, log_std = actor(observations)
+    raw = mean + log_std.exp() * torch.randn(mean.shape)
+    squashed = torch.tanh(raw)
+    density = torch.distributions.Normal(mean, log_std.exp()).log_prob(raw)
+    density = density - torch.log(actor.action_scale * (1 - squashed**2) + 1e-6)
+    return squashed * actor.action_scale + actor.action_bias, density.sum(1, keepdim=True)
+
+
+@pytest.mark.parametrize("autotune", [True, False])
+def test_three_updates_are_those_of_plain_autograd(autotune: bool) -> None:
+    learner = make_learner(replace(SMALL, tau=0.1, autotune=autotune, target_network_frequency=2))
+    actor, critics = copy.deepcopy((learner.actor, learner.critics))
+    old_critics = copy.deepcopy(critics)
+    actor_adam = torch.optim.Adam(actor.parameters(), lr=3e-4)
+    critic_adam = torch.optim.Adam([*critics[0].parameters(), *critics[1].parameters()], lr=1e-3)
+    log_alpha = torch.zeros(1, requires_grad=True)
+    alpha_adam = torch.optim.Adam([log_alpha], lr=1e-3)
+    alpha = 1.0 if autotune else 0.2
+    for iteration in range(3):
+        batch = random_batch(16, iteration)
+        now, then, actions, rewards, ends = map(torch.from_numpy, batch)
+        torch.manual_seed(iteration)
+        with torch.no_grad():
+            following, log_probability = sample(actor, then)
+            lowest = torch.min(old_critics[0](then, following), old_critics[1](then, following))
+            soft = lowest - alpha * log_probability
+            targets = rewards + 0.99 * (1 - ends) * soft.view(-1)
+        losses = [F.mse_loss(critic(now, actions).view(-1), targets) for critic in critics]
+        critic_adam.zero_grad()
+        (losses[0] + losses[1]).backward()
+        critic_adam.step()
+        for _ in range(2 if iteration % 2 == 0 else 0):
+            chosen, log_probability = sample(actor, now)
+            lowest = torch.min(critics[0](now, chosen), critics[1](now, chosen))
+            actor_loss = (alpha * log_probability - lowest).mean()
+            actor_adam.zero_grad()
+            actor_loss.backward()
+            actor_adam.step()
+            if autotune:
+                alpha_loss = (-log_alpha.exp() * (log_probability.detach() - 2)).mean()
+                alpha_adam.zero_grad()
+                alpha_loss.backward()
+                alpha_adam.step()
+                alpha = log_alpha.exp().item()
+        if iteration % 2 == 0:
+            for old, new in zip(old_critics, critics, strict=True):
+                for target, source in zip(old.parameters(), new.parameters(), strict=True):
+                    target.data.mul_(0.9).add_(source.data, alpha=0.1)
+        torch.manual_seed(iteration)
+        learner.update(batch, iteration)
+    assert_same_weights(learner.actor, actor)
+    for index in (0, 1):
+        assert_same_weights(learner.critics[index], critics[index])
+        assert_same_weights(learner.target_critics[index], old_critics[index])
+    figures = learner.figures()
+    assert figures["losses/alpha"] == pytest.approx(alpha, abs=1e-6)
+    assert figures["losses/actor_loss"] == pytest.approx(actor_loss.item(), abs=1e-4)
+    assert ("losses/alpha_loss" in figures) == autotune
+    if autotune:
+        assert learner.temperature.log_alpha.item() == pytest.approx(log_alpha.item(), abs=1e-6)
+        assert figures["losses/alpha_loss"] == pytest.approx(alpha_loss.item(), abs=1e-4)
+
+
+def test_actions_follow_the_actors_distribution() -> None:
+    learner = make_learner(SMALL)
+    observations = np.tile([[0.5, -1.0, 2.0]], (4000, 1))
+    actions = learner.explore(observations, np.random.default_rng(0))
+    torch.manual_seed(0)
+    with torch.no_grad():
+        expected = learner.actor.sample_action(torch.tensor(observations, dtype=torch.float32))
+    np.testing.assert_allclose(actions.mean(0), expected.numpy().mean(0), atol=0.05)
+    np.testing.assert_allclose(actions.std(0), expected.numpy().std(0), atol=0.05)
+    assert actions.min() >= -2.0
+    assert actions.max() <= 3.0
+
+
+def test_one_learning_rate_sets_both() -> None:
+    batch = random_batch(16, 0)
+    both, apart = (
+        replace(SMALL, learning_rate=2e-3),
+        replace(SMALL, policy_lr=2e-3, q_lr=2e-3),
+    )
+    ends = []
+    for arguments in (both, apart):
+        torch.manual_seed(1)
+        learner = make_learner(arguments)
+        learner.update(batch, 0)
+        ends.append(learner)
+    assert_same_weights(ends[0].actor, ends[1].actor, tolerance=0.0)
+    assert_same_weights(ends[0].critics[1], ends[1].critics[1], tolerance=0.0)
+
+
+def test_the_model_file_is_the_actor_as_cleanrls() -> None:
+    payload = make_learner(SMALL).model().payload()
+    assert {name: list(value.shape) for name, value in payload.items()} == {
+        "action_scale": [2],
+        "action_bias": [2],
+        "fc1.weight": [256, 3],
+        "fc1.bias": [256],
+        "fc2.weight": [256, 256],
+        "fc2.bias": [256],
+        "fc_mean.weight": [2, 256],
+        "fc_mean.bias": [2],
+        "fc_logstd.weight": [2, 256],
+        "fc_logstd.bias": [2],
+    }
+
+
+def test_a_resumed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
+    arguments = replace(SMALL, checkpoint_interval=15)
+    whole, resumed = whole_and_resumed_weights(
+        arguments, lambda session: train(arguments, session), tmp_path, resume_at=45
+    )
+    assert weight_hash(whole) == weight_hash(resumed)

@@ -1,0 +1,94 @@
+"""Extras become flags as seed 001's table says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cleanrl_worker.config import CleanRLWorkerConfig
+from cleanrl_worker.flags import build_environment, build_flags, flag, recorded_extras
+from mosaic.errors import ConfigError
+
+
+def config(seed: int | None = None, **extras: Any) -> CleanRLWorkerConfig:
+    return CleanRLWorkerConfig(
+        algo="ppo", env_id="CartPole-v1", total_timesteps=2048, seed=seed, extras=extras
+    )
+
+
+BASE = ["--env-id=CartPole-v1", "--total-timesteps=2048"]
+
+
+@pytest.mark.parametrize(
+    ("extras", "flags"),
+    [
+        ({}, []),
+        ({"cuda": True}, ["--cuda"]),
+        ({"cuda": False}, ["--no-cuda"]),
+        ({"use_cuda": True}, ["--cuda"]),
+        ({"gpu": False}, ["--no-cuda"]),
+        ({"cuda": None}, []),
+        ({"capture_video": True}, ["--capture-video"]),
+        ({"capture_video": False}, ["--no-capture-video"]),
+        ({"track_wandb": True}, ["--track"]),
+        ({"track_wandb": False}, ["--no-track"]),
+        ({"wandb_project_name": "p"}, ["--wandb-project-name=p"]),
+        ({"wandb_entity": "team"}, ["--wandb-entity=team"]),
+        ({"wandb_run_name": "r 1"}, ["--wandb-run-name=r 1"]),
+        ({"wandb_email": "a@b.c"}, []),
+        ({"num_envs": 8}, ["--num-envs=8"]),
+        ({"learning_rate": 1e-3}, ["--learning-rate=0.001"]),
+        ({"env_kwargs": {"g": 9.8}}, ['--env-kwargs={"g": 9.8}']),
+        ({"algo_params": {"gamma": 0.9, "track": False}}, ["--gamma=0.9", "--no-track"]),
+        ({"algo_params": {"num_envs": 4.0}}, ["--num-envs=4"]),
+        ({"algo_params": {"wandb_entity": None}}, []),
+        ({"notes": "mine", "agent_id": "a", "mode": "train"}, []),
+        ({"fastlane_only": True, "fastlane_video_mode": "grid", "fastlane_grid_limit": 4}, []),
+        ({"eval_repeat": True, "eval_batch_size": 10}, []),
+    ],
+)
+def test_extras_become_flags(extras: dict[str, Any], flags: list[str]) -> None:
+    assert build_flags(config(**extras)) == [*BASE, *flags]
+
+
+def test_seed_is_a_flag_only_when_it_is_given() -> None:
+    assert build_flags(config(seed=0)) == [*BASE, "--seed=0"]
+    assert build_flags(config()) == BASE
+
+
+def test_relative_tensorboard_folder_lies_below_the_run(tmp_path: Path) -> None:
+    assert build_flags(config(tensorboard_dir="tensorboard"), tmp_path)[-1] == (
+        f"--tensorboard-dir={tmp_path}/tensorboard"
+    )
+    absolute = build_flags(config(tensorboard_dir="/logs"), tmp_path)[-1]
+    assert absolute == "--tensorboard-dir=/logs"
+    assert build_flags(config(tensorboard_dir="tb"))[-1] == "--tensorboard-dir=tb"
+
+
+def test_wandb_settings_become_variables() -> None:
+    assert build_environment(config()) == {}
+    assert build_environment(config(track_wandb=False)) == {}
+    assert build_environment(config(track_wandb=True, wandb_email="a@b.c")) == {
+        "TRACK_WANDB": "1",
+        "WANDB_EMAIL": "a@b.c",
+    }
+
+
+def test_live_view_settings_are_kept() -> None:
+    assert recorded_extras(config(fastlane_slot=2, fastlane_only=None, notes="n")) == {
+        "fastlane_slot": 2
+    }
+
+
+def test_two_names_of_cuda_must_agree() -> None:
+    assert build_flags(config(cuda=True, use_cuda=True))[-1] == "--cuda"
+    with pytest.raises(ConfigError, match="contradict"):
+        build_flags(config(cuda=True, use_cuda=False))
+
+
+def test_lists_are_no_values() -> None:
+    with pytest.raises(ConfigError, match="not a list") as caught:
+        flag("gamma", [0.9, 0.99])
+    assert caught.value.details["field"] == "gamma"
