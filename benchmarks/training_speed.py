@@ -51,6 +51,7 @@ class Stopwatch:
         self._first_step = first_step
         self._first: tuple[float, int] | None = None
         self._last = (0.0, 0)
+        self.notes: list[str] = []
 
     def progress(self, *, steps: int, total_steps: int | None = None) -> None:
         self._last = (time.perf_counter(), steps)
@@ -69,7 +70,9 @@ class Stopwatch:
     def episode(self, **_: Any) -> None: ...
     def checkpoint_saved(self, *_: Any, **__: Any) -> None: ...
     def checkpoint_loaded(self, *_: Any, **__: Any) -> None: ...
-    def note(self, text: str) -> None: ...
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
 
 def ours(case: Case) -> float:

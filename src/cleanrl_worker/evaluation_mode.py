@@ -86,7 +86,7 @@ def evaluate(run: Run[CleanRLWorkerConfig]) -> None:
 
 def report_batch(run: Run[CleanRLWorkerConfig], batch: BatchSummary) -> None:
     figures = to_json(asdict(batch))
-    run.heartbeat(**figures)
+    run.heartbeat(evaluation=figures)
     videos: tuple[str, ...] = ()
     if run.directory is not None:
         found = sorted((run.directory / "videos").rglob("*.mp4"))

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from cleanrl_worker.agents.action_critic import HIDDEN
 from cleanrl_worker.agents.action_range import ActionRange
 
+EVALUATION_NOISE = 0.1  # as in training, unless that was told otherwise
+
 
 class DeterministicActor(nn.Module):
     """Parameter names as in CleanRL's `td3_continuous_action.py` and `ddpg_continuous_action.py`.
@@ -33,3 +35,11 @@ class DeterministicActor(nn.Module):
     def forward(self, observations: Tensor) -> Tensor:
         hidden = F.relu(self.fc2(F.relu(self.fc1(observations))))
         return torch.tanh(self.fc_mu(hidden)) * self.action_scale + self.action_bias
+
+    @torch.no_grad()
+    def act(self, observations: Tensor, deterministic: bool) -> Tensor:
+        """Actions for evaluation and play; with noise they may lie beyond the bounds."""
+        actions: Tensor = self(observations.float())
+        if deterministic:
+            return actions
+        return actions + torch.randn_like(actions) * self.action_scale * EVALUATION_NOISE

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (its usual name)
 from torch import Tensor, nn
 
+from cleanrl_worker.agents.layers import Weighted
 from cleanrl_worker.agents.q_network import ObservationInput
 
 FEATURES = 512
@@ -17,8 +18,10 @@ class SoftTrunk(nn.Module):
     def __init__(self, observation_shape: tuple[int, ...]) -> None:
         super().__init__()
         self.inputs = ObservationInput(observation_shape)
-        self.conv = convolutions(observation_shape[0]) if self.inputs.has_frames else nn.Flatten()
-        width = 64 * 7 * 7 if self.inputs.has_frames else self.inputs.width
+        self.conv: nn.Module = nn.Flatten()
+        width = self.inputs.width
+        if self.inputs.has_frames:
+            self.conv, width = convolutions(observation_shape[0]), 64 * 7 * 7
         self.fc1 = kaiming(nn.Linear(width, FEATURES))
 
     def features(self, observations: Tensor) -> Tensor:
@@ -49,7 +52,7 @@ class DiscreteSoftActor(SoftTrunk):
     @torch.no_grad()
     def act(self, observations: Tensor, deterministic: bool) -> Tensor:
         """Actions for evaluation and play: the likeliest, or drawn as in training."""
-        logits = self(observations)
+        logits: Tensor = self(observations)
         if deterministic:
             return logits.argmax(1)
         return torch.multinomial(logits.softmax(1), 1)[:, 0]
@@ -68,9 +71,8 @@ def convolutions(channels: int) -> nn.Sequential:
     )
 
 
-def kaiming(layer: nn.Module) -> nn.Module:
+def kaiming(layer: Weighted) -> Weighted:
     """Initialised for ReLUs, without bias."""
-    assert isinstance(layer, nn.Linear | nn.Conv2d)
     nn.init.kaiming_normal_(layer.weight)
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import Any, Generic, SupportsFloat, TypeVar
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, SupportsFloat, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cleanrl_worker.agents.q_network import ActionValueNetwork
+from cleanrl_worker.kit.cuda_graph import graphed
 from cleanrl_worker.kit.flat_adam import FlatAdam
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.replay_buffer import Batch
@@ -25,14 +27,14 @@ class QLearner(ABC, Generic[Network]):
     """Its networks and its optimiser are what a checkpoint needs of it."""
 
     def __init__(
-        self, network: Network, gamma: float, learning_rate: float, epsilon: float = 1e-8
+        self, network: Network, gamma: float, learning_rate: float, adam_epsilon: float = 1e-8
     ) -> None:
         self.network = network
         self.target = copy.deepcopy(network).requires_grad_(False)
         self.gamma = gamma
         self._flat = FlatParameters(self.network)
         self._flat_target = FlatParameters(self.target)
-        self.optimizer = FlatAdam(self._flat, learning_rate, epsilon)
+        self.optimizer = FlatAdam(self._flat, learning_rate, adam_epsilon)
 
     @abstractmethod
     def greedy(self, observations: NDArray[Any]) -> Actions:
@@ -47,24 +49,55 @@ class QLearner(ABC, Generic[Network]):
         self._flat_target.values.data.lerp_(self._flat.values.data, tau)
 
 
+class Transitions(NamedTuple):
+    """A Batch on the device of the network."""
+
+    observations: Tensor
+    next_observations: Tensor
+    actions: Tensor
+    rewards: Tensor
+    terminated: Tensor
+
+
 class AutogradLearner(QLearner[Network]):
     """Gradients by torch: for convolutions and for GPUs. A subclass says what the loss is."""
 
+    def __init__(
+        self,
+        network: Network,
+        gamma: float,
+        learning_rate: float,
+        adam_epsilon: float = 1e-8,
+        use_graph: bool = False,
+    ) -> None:
+        super().__init__(network, gamma, learning_rate, adam_epsilon)
+        self._device = self._flat.values.device
+        self._use_graph = use_graph and self._device.type == "cuda"
+        self._update: Callable[..., Tensor] | None = None
+
     @abstractmethod
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss(self, batch: Transitions) -> tuple[Tensor, Tensor]:
         """The loss, and the values of the actions taken."""
 
     @torch.no_grad()
     def greedy(self, observations: NDArray[Any]) -> Actions:
-        actions: Actions = self.network(self.tensor(observations)).argmax(1).cpu().numpy()
+        values = self.network(torch.from_numpy(observations).to(self._device))
+        actions: Actions = values.argmax(1).cpu().numpy()
         return actions
 
     def learn(self, batch: Batch) -> Learned:
-        loss, values = self.loss(batch)
+        tensors = [torch.from_numpy(array).to(self._device) for array in batch]
+        if self._update is None:
+            self._update = self.update
+            if self._use_graph:
+                self._update = graphed(self.update, tensors, self.optimizer.tensors())
+        loss, value = self._update(*tensors)
+        return loss, value
+
+    def update(self, *batch: Tensor) -> Tensor:
+        """The loss and the mean value of the actions taken, in one tensor."""
+        loss, values = self.loss(Transitions(*batch))
         self._flat.gradient.zero_()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
-        return loss.detach(), values.detach().mean()
-
-    def tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(self._flat.values.device)
+        return torch.stack([loss.detach(), values.detach().mean()])

@@ -52,10 +52,10 @@ class ObservationInput:
 
     def array(self, observations: NDArray[Any]) -> NDArray[np.float32]:
         """The same for networks in numpy, which have no convolutions."""
-        if self.scale == 1.0:
-            return observations
-        inputs: NDArray[np.float32] = observations.reshape(len(observations), -1)
-        return inputs * np.float32(self.scale)
+        inputs: NDArray[np.float32] = observations.astype(np.float32, copy=False)
+        if self.scale != 1.0:
+            inputs = inputs.reshape(len(inputs), -1) * np.float32(self.scale)
+        return inputs
 
 
 class ActionValueNetwork(nn.Module, ABC):

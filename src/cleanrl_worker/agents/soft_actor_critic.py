@@ -35,14 +35,13 @@ class SoftActor(nn.Module):
         log_std = LOG_STD_MIDDLE + LOG_STD_REACH * torch.tanh(self.fc_logstd(hidden))
         return self.fc_mean(hidden), log_std
 
-    def mean_action(self, observations: Tensor) -> Tensor:
-        """The action without exploration."""
-        return torch.tanh(self(observations)[0]) * self.action_scale + self.action_bias
-
-    def sample_action(self, observations: Tensor) -> Tensor:
-        mean, log_std = self(observations)
-        squashed = torch.tanh(mean + log_std.exp() * torch.randn_like(mean))
-        return squashed * self.action_scale + self.action_bias
+    @torch.no_grad()
+    def act(self, observations: Tensor, deterministic: bool) -> Tensor:
+        """Actions for evaluation and play: the mean, or drawn as in training."""
+        mean, log_std = self(observations.float())
+        if not deterministic:
+            mean = mean + log_std.exp() * torch.randn_like(mean)
+        return torch.tanh(mean) * self.action_scale + self.action_bias
 
 
 class Temperature(nn.Module):

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from cleanrl_worker.agents.c51_network import C51Network
-from cleanrl_worker.agents.q_learner import AutogradLearner
+from cleanrl_worker.agents.q_learner import AutogradLearner, QLearner, Transitions
 from cleanrl_worker.agents.q_network import spaces_of
 from cleanrl_worker.algorithms.dqn import DQNArguments, learn_from_replay
 from cleanrl_worker.analytic.c51_learner import SMALLEST_PROBABILITY, AnalyticC51Learner
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.replay_buffer import Batch
+from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
 from mosaic.errors import ConfigError
 from mosaic.worker import option
@@ -50,32 +50,35 @@ def train(arguments: C51Arguments, session: Session) -> None:
         network = C51Network(
             *spaces_of(envs), arguments.n_atoms, arguments.v_min, arguments.v_max
         ).to(session.device)
-        make_learner = AutogradC51Learner if network.needs_autograd else AnalyticC51Learner
-        learner = make_learner(
-            network, arguments.gamma, arguments.learning_rate, epsilon=0.01 / arguments.batch_size
-        )
+        learner = make_learner(network, arguments)
         model = ModelFile(network, arguments=asdict(arguments))
         learn_from_replay(arguments, session, envs, learner, model, loss_name="losses/loss")
     finally:
         envs.close()
 
 
+def make_learner(network: C51Network, arguments: C51Arguments) -> QLearner[C51Network]:
+    rates = arguments.gamma, arguments.learning_rate, 0.01 / arguments.batch_size
+    if not network.needs_autograd:
+        choose_threads(arguments, default=1)
+        return AnalyticC51Learner(network, *rates)
+    choose_threads(arguments, default=2)
+    return AutogradC51Learner(network, *rates, use_graph=arguments.compile)
+
+
 class AutogradC51Learner(AutogradLearner[C51Network]):
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss(self, batch: Transitions) -> tuple[Tensor, Tensor]:
         """Cross entropy with the target network's distribution of the best action that follows.
 
         Only a terminated episode is worth nothing beyond its end; a truncated one would go on.
         """
         rows = torch.arange(len(batch.rewards), device=self.network.atoms.device)
         with torch.no_grad():
-            following = self.target.distributions(self.tensor(batch.next_observations))
+            following = self.target.distributions(batch.next_observations)
             best = self.target.values(following).argmax(1)
-            discounts = self.gamma * (1.0 - self.tensor(batch.terminated))
-            wanted = project(
-                following[rows, best], self.tensor(batch.rewards), discounts, self.target.atoms
-            )
-        predicted = self.network.distributions(self.tensor(batch.observations))
-        chosen = predicted[rows, self.tensor(batch.actions)]
+            discounts = self.gamma * (1.0 - batch.terminated)
+            wanted = project(following[rows, best], batch.rewards, discounts, self.target.atoms)
+        chosen = self.network.distributions(batch.observations)[rows, batch.actions]
         likely = chosen.clamp(SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
         return -(wanted * likely.log()).sum(1).mean(), self.network.values(chosen)
 

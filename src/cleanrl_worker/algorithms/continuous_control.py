@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from cleanrl_worker.agents.action_range import ActionRange
 from cleanrl_worker.algorithms.actor_heads import ActorHeads, HeadsOnCpu, HeadsOnGpu
+from cleanrl_worker.algorithms.graph_recording import record_graphs_if_wanted
 from cleanrl_worker.algorithms.transition_rows import TransitionRows
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.making import make_env_batch
@@ -143,12 +144,8 @@ def train_by_replay(
         video_directory=session.video_directory,
     )
     try:
-        learner = make_learner(
-            arguments,
-            vector_size(envs),
-            ActionRange.of(envs.action_space),
-            session.device,
-        )
+        size, actions = vector_size(envs), ActionRange.of(envs.action_space)
+        learner = make_learner(arguments, size, actions, session.device)
         learn_by_replay(arguments, session, envs, learner)
     finally:
         envs.close()
@@ -161,19 +158,18 @@ def learn_by_replay(
     learner: ContinuousLearner,
 ) -> None:
     """Act, store, learn: one update for each step of all environments."""
-    actions_shape = (learner.actions.size,)
+    observation_shape, action_shape = (vector_size(envs),), (learner.actions.size,)
     buffer = ReplayBuffer(
         arguments.buffer_size,
-        (vector_size(envs),),
+        observation_shape,
         np.float32,
-        actions_shape,
+        action_shape,
         np.float32,
         envs.num_envs,
     )
     envs.reset(arguments.seed)
     session.keep(learner.model(), buffer=buffer, envs=envs, **learner.parts())
-    if session.device.type == "cuda" and arguments.compile:
-        record_graphs_or_say_why(learner, session)
+    record_graphs_if_wanted(learner.record_graphs, session)
     observations = envs.observations
     while session.goes_on():
         is_random = session.global_step < arguments.learning_starts
@@ -196,13 +192,6 @@ def learn_by_replay(
         elif iteration % SIGN_OF_LIFE == 0:
             session.record({})
         session.checkpoint_if_due()
-
-
-def record_graphs_or_say_why(learner: ContinuousLearner, session: Session) -> None:
-    try:
-        learner.record_graphs()
-    except RuntimeError as error:
-        session.note(f"CUDA graphs are not used, the training goes on without them: {error}")
 
 
 def vector_size(envs: EnvBatch) -> int:

@@ -26,7 +26,6 @@ from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.replay_buffer import Batch
 from cleanrl_worker.kit.session import Session
-from cleanrl_worker.kit.standalone import run_alone
 from cleanrl_worker.kit.stateful import Stateful
 from mosaic.worker import option
 
@@ -171,4 +170,6 @@ class DDPGLearner(ContinuousLearner):
 
 
 if __name__ == "__main__":
+    from cleanrl_worker.kit.standalone import run_alone
+
     run_alone("ddpg_continuous_action")

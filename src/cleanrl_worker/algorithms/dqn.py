@@ -9,16 +9,21 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from cleanrl_worker.agents.q_learner import AutogradLearner, Network, QLearner
-from cleanrl_worker.agents.q_network import QNetwork, spaces_of
-from cleanrl_worker.algorithms.exploration import epsilon_greedy, exploration_rate
+from cleanrl_worker.agents.q_learner import AutogradLearner, Learned, Network, QLearner, Transitions
+from cleanrl_worker.agents.q_network import ObservationInput, QNetwork, spaces_of
+from cleanrl_worker.algorithms.exploration import (
+    announce_exploration,
+    epsilon_greedy,
+    exploration_rate,
+)
 from cleanrl_worker.analytic.q_learner import AnalyticQLearner
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import Arguments
 from cleanrl_worker.kit.frame_replay_buffer import FrameReplayBuffer
 from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.replay_buffer import Batch, ReplayBuffer
+from cleanrl_worker.kit.replay_buffer import ReplayBuffer
+from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
 from mosaic.worker import option
 
@@ -57,25 +62,33 @@ def train(arguments: DQNArguments, session: Session) -> None:
     )
     try:
         network = QNetwork(*spaces_of(envs)).to(session.device)
-        make_learner = AutogradQLearner if network.needs_autograd else AnalyticQLearner
-        learner = make_learner(network, arguments.gamma, arguments.learning_rate)
+        learner = make_learner(network, arguments)
         learn_from_replay(arguments, session, envs, learner, ModelFile(network))
     finally:
         envs.close()
 
 
+def make_learner(network: QNetwork, arguments: DQNArguments) -> QLearner[QNetwork]:
+    if not network.needs_autograd:
+        choose_threads(arguments, default=1)
+        return AnalyticQLearner(network, arguments.gamma, arguments.learning_rate)
+    choose_threads(arguments, default=2)
+    return AutogradQLearner(
+        network, arguments.gamma, arguments.learning_rate, use_graph=arguments.compile
+    )
+
+
 class AutogradQLearner(AutogradLearner[QNetwork]):
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def loss(self, batch: Transitions) -> tuple[Tensor, Tensor]:
         """Squared distance to the reward plus the target network's best value of what follows.
 
         Only a terminated episode is worth nothing beyond its end; a truncated one would go on.
         """
         with torch.no_grad():
-            following = self.target(self.tensor(batch.next_observations)).amax(1)
-            discounts = self.gamma * (1.0 - self.tensor(batch.terminated))
-            targets = self.tensor(batch.rewards) + discounts * following
-        values = self.network(self.tensor(batch.observations))
-        chosen = values.gather(1, self.tensor(batch.actions)[:, None]).squeeze(1)
+            following = self.target(batch.next_observations).amax(1)
+            targets = batch.rewards + self.gamma * (1.0 - batch.terminated) * following
+        values = self.network(batch.observations)
+        chosen = values.gather(1, batch.actions[:, None]).squeeze(1)
         return mse_loss(chosen, targets), chosen
 
 
@@ -87,49 +100,56 @@ def learn_from_replay(
     model: ModelFile,
     loss_name: str = "losses/td_loss",
 ) -> None:
-    """Act, store, learn. An iteration ends where the next update is due."""
+    """The loop of DQN and its relatives: act, store, learn. Each round ends with an update."""
     buffer = make_replay_buffer(arguments, envs)
     envs.reset(arguments.seed)
     session.keep(
         model, optimizer=learner.optimizer, target=learner.target, buffer=buffer, envs=envs
     )
+    announce_exploration(session)
+    with np.errstate(over="ignore", invalid="ignore"):  # `record` refuses what is not finite
+        while session.goes_on():
+            start = session.global_step
+            epsilon = play_until_update(arguments, session, envs, learner, buffer)
+            end = session.global_step
+            if end > arguments.learning_starts:
+                learned: Learned | None = None
+                for _ in range(multiples_within(start, end, arguments.train_frequency)):
+                    learned = learner.learn(buffer.sample(arguments.batch_size, session.rng))
+                if learned and multiples_within(start, end, LOG_INTERVAL):
+                    loss, value = map(float, learned)
+                    figures = {"losses/q_values": value, "charts/epsilon": epsilon}
+                    session.record({loss_name: loss, **figures})
+                if multiples_within(start, end, arguments.target_network_frequency):
+                    learner.sync_target(arguments.tau)
+            session.checkpoint_if_due()
+
+
+def play_until_update(
+    arguments: DQNArguments,
+    session: Session,
+    envs: EnvBatch,
+    learner: QLearner[Network],
+    buffer: ReplayBuffer | FrameReplayBuffer,
+) -> float:
+    """Store transitions until the next update is due; returns the last exploration rate."""
     _, num_actions = spaces_of(envs)
     exploring_steps = arguments.exploration_fraction * session.planned_timesteps
+    frequency = arguments.train_frequency
+    update_due = (session.global_step // frequency + 1) * frequency
     observations, epsilon = envs.observations, arguments.start_e
-    while session.goes_on():
-        start = session.global_step
-        update_due = (start // arguments.train_frequency + 1) * arguments.train_frequency
-        while session.global_step < min(update_due, arguments.total_timesteps):
-            epsilon = exploration_rate(
-                arguments.start_e, arguments.end_e, exploring_steps, session.global_step
-            )
-            actions = epsilon_greedy(
-                learner.greedy, observations, epsilon, num_actions, session.rng
-            )
-            step = envs.step(actions)
-            buffer.add(
-                observations, step.next_observations(), actions, step.rewards, step.terminated
-            )
-            observations = step.observations
-            session.global_step += envs.num_envs
-            if step.episodes:
-                session.record_episodes(step.episodes)
-
-        end = session.global_step
-        if end > arguments.learning_starts:
-            for _ in range(multiples_within(start, end, arguments.train_frequency)):
-                loss, value = learner.learn(buffer.sample(arguments.batch_size, session.rng))
-                if multiples_within(start, end, LOG_INTERVAL):
-                    session.record(
-                        {
-                            loss_name: float(loss),
-                            "losses/q_values": float(value),
-                            "charts/epsilon": epsilon,
-                        }
-                    )
-            if multiples_within(start, end, arguments.target_network_frequency):
-                learner.sync_target(arguments.tau)
-        session.checkpoint_if_due()
+    while session.global_step < min(update_due, arguments.total_timesteps):
+        epsilon = exploration_rate(
+            arguments.start_e, arguments.end_e, exploring_steps, session.global_step
+        )
+        actions = epsilon_greedy(learner.greedy, observations, epsilon, num_actions, session.rng)
+        step = envs.step(actions)
+        buffer.add(observations, step.next_observations(), actions, step.rewards, step.terminated)
+        observations = step.observations
+        session.global_step += envs.num_envs
+        if step.episodes:
+            session.record_episodes(step.episodes)
+    return epsilon
 
 
 def multiples_within(start: int, end: int, interval: int) -> int:
@@ -139,11 +159,11 @@ def multiples_within(start: int, end: int, interval: int) -> int:
 
 def make_replay_buffer(arguments: DQNArguments, envs: EnvBatch) -> ReplayBuffer | FrameReplayBuffer:
     """Frames of a stack overlap and are kept once each."""
-    space = envs.observation_space
     shape, _ = spaces_of(envs)
-    is_stack = len(shape) == 3 and shape[2] != 3
-    kind = FrameReplayBuffer if is_stack else ReplayBuffer
-    return kind(arguments.buffer_size, shape, space.dtype, (), np.int64, envs.num_envs)
+    is_image = envs.observation_space.dtype == np.uint8
+    kind = FrameReplayBuffer if ObservationInput(shape).has_frames else ReplayBuffer
+    dtype = np.uint8 if is_image else np.float32
+    return kind(arguments.buffer_size, shape, dtype, (), np.int64, envs.num_envs)
 
 
 if __name__ == "__main__":

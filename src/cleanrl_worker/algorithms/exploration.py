@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cleanrl_worker.kit.session import Session
+
 Actions = NDArray[np.int64]
 
 
@@ -16,6 +18,16 @@ def exploration_rate(start: float, end: float, duration: float, step: int) -> fl
     if step >= duration:
         return end
     return start + (end - start) * step / duration
+
+
+def announce_exploration(session: Session) -> None:
+    """Say how a training that is to go on for longer than planned explores."""
+    total = session.arguments.total_timesteps
+    if session.planned_timesteps != total:
+        session.note(
+            f"exploration follows its plan of {session.planned_timesteps} steps, so that what was "
+            f"learnt is not left to chance again; the run now ends at step {total}"
+        )
 
 
 def epsilon_greedy(

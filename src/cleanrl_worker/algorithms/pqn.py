@@ -15,8 +15,12 @@ from torch.nn.functional import mse_loss
 from cleanrl_worker.agents.pqn_network import PQNNetwork
 from cleanrl_worker.agents.q_learner import Actions, Learned
 from cleanrl_worker.agents.q_network import spaces_of
-from cleanrl_worker.algorithms.advantages import annealed, backward_sums, minibatch_bounds
-from cleanrl_worker.algorithms.exploration import epsilon_greedy, exploration_rate
+from cleanrl_worker.algorithms.advantages import backward_sums, minibatch_bounds
+from cleanrl_worker.algorithms.exploration import (
+    announce_exploration,
+    epsilon_greedy,
+    exploration_rate,
+)
 from cleanrl_worker.analytic.pqn_learner import AnalyticPQNLearner
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.making import make_env_batch
@@ -25,6 +29,7 @@ from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.flat_radam import FlatRAdam
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.rollout import Rollout
+from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
 from mosaic.worker import option
 
@@ -47,6 +52,12 @@ class PQNArguments(Arguments):
     q_lambda: float = option(
         0.65, help="weight of returns far ahead against estimates", minimum=0.0, maximum=1.0
     )
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate, on its straight way to zero at the end of the run."""
+        if not self.anneal_lr:
+            return self.learning_rate
+        return self.learning_rate * max(0.0, 1.0 - step / self.total_timesteps)
 
 
 ARGUMENTS = PQNArguments
@@ -75,29 +86,33 @@ def train(arguments: PQNArguments, session: Session) -> None:
     )
     try:
         network = PQNNetwork(*spaces_of(envs)).to(session.device)
-        make_learner = AutogradPQNLearner if network.needs_autograd else AnalyticPQNLearner
-        learner = make_learner(network, arguments.learning_rate, arguments.max_grad_norm)
+        learner = make_learner(network, arguments)
         envs.reset(arguments.seed)
         session.keep(ModelFile(network), optimizer=learner.optimizer, envs=envs)
+        announce_exploration(session)
         rollout = Rollout(arguments.num_steps, envs)
-        while session.goes_on():
-            if arguments.anneal_lr:
-                learner.optimizer.learning_rate = annealed(
-                    arguments.learning_rate, session.global_step, arguments.total_timesteps
+        with np.errstate(over="ignore", invalid="ignore"):  # `record` refuses what is not finite
+            while session.goes_on():
+                learner.optimizer.learning_rate = arguments.rate_at(session.global_step)
+                epsilon = play(arguments, session, envs, learner, rollout)
+                loss, value = learn(arguments, session, learner, rollout)
+                session.record(
+                    {
+                        "losses/td_loss": float(loss),
+                        "losses/q_values": float(value),
+                        "charts/epsilon": epsilon,
+                        "charts/learning_rate": learner.optimizer.learning_rate,
+                    }
                 )
-            epsilon = play(arguments, session, envs, learner, rollout)
-            loss, value = learn(arguments, session, learner, rollout)
-            session.record(
-                {
-                    "losses/td_loss": float(loss),
-                    "losses/q_values": float(value),
-                    "charts/epsilon": epsilon,
-                    "charts/learning_rate": learner.optimizer.learning_rate,
-                }
-            )
-            session.checkpoint_if_due()
+                session.checkpoint_if_due()
     finally:
         envs.close()
+
+
+def make_learner(network: PQNNetwork, arguments: PQNArguments) -> PQNLearner:
+    choose_threads(arguments, default=2 if network.needs_autograd else 1)
+    kind = AutogradPQNLearner if network.needs_autograd else AnalyticPQNLearner
+    return kind(network, arguments.learning_rate, arguments.max_grad_norm)
 
 
 def play(
@@ -178,8 +193,8 @@ def lambda_returns(
     Where an episode is cut off, or the rollout ends, the value of what would have followed stands
     for all the rest; after a terminated episode there is none.
     """
-    discounts = np.float32(gamma) * ~terminated
-    carried = np.float32(q_lambda) * discounts * ~ended
+    discounts = (~terminated).astype(np.float32) * np.float32(gamma)
+    carried = discounts * np.float32(q_lambda) * ~ended
     carried[-1] = 0.0
     return backward_sums(rewards + (discounts - carried) * following, carried)
 

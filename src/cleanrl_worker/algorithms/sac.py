@@ -32,7 +32,6 @@ from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.replay_buffer import Batch
 from cleanrl_worker.kit.session import Session
-from cleanrl_worker.kit.standalone import run_alone
 from cleanrl_worker.kit.stateful import Stateful
 from mosaic.worker import option
 
@@ -211,4 +210,6 @@ class SACLearner(ContinuousLearner):
 
 
 if __name__ == "__main__":
+    from cleanrl_worker.kit.standalone import run_alone
+
     run_alone("sac_continuous_action")

@@ -12,7 +12,6 @@ from cleanrl_worker.agents.deterministic import DeterministicActor
 from cleanrl_worker.algorithms.continuous_control import train_by_replay
 from cleanrl_worker.algorithms.ddpg import DDPGArguments, DDPGLearner
 from cleanrl_worker.kit.session import Session
-from cleanrl_worker.kit.standalone import run_alone
 from mosaic.worker import option
 
 
@@ -57,4 +56,6 @@ class TD3Learner(DDPGLearner):
 
 
 if __name__ == "__main__":
+    from cleanrl_worker.kit.standalone import run_alone
+
     run_alone("td3_continuous_action")

@@ -17,9 +17,9 @@ SMALLEST_PROBABILITY = 1e-5  # the loss is flat beyond it, on both sides
 
 class AnalyticC51Learner(QLearner[C51Network]):
     def __init__(
-        self, network: C51Network, gamma: float, learning_rate: float, epsilon: float
+        self, network: C51Network, gamma: float, learning_rate: float, adam_epsilon: float
     ) -> None:
-        super().__init__(network, gamma, learning_rate, epsilon)
+        super().__init__(network, gamma, learning_rate, adam_epsilon)
         self._inputs = network.inputs
         self._atoms: Array = network.atoms.numpy()
         # One product with these two columns gives the mean and the total of unscaled weights.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cleanrl_worker.environments.families import FAMILIES
 from mosaic.contracts.environment_info import EnvironmentInfo
-from mosaic.worker import ConfigError
+from mosaic.errors import ConfigError
 
 CATALOGUE_FILE = Path(__file__).with_name("catalogue.json")
 

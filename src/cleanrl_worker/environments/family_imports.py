@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 from cleanrl_worker.environments.families import FAMILIES, GYMNASIUM, Family
-from mosaic.worker import DependencyError
+from mosaic.errors import DependencyError
 
 _physics_log = logging.getLogger("cleanrl_worker.physics")
 _HEADLESS = {"SDL_VIDEODRIVER": "dummy", "MUJOCO_GL": "egl", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}

@@ -10,7 +10,7 @@ from typing import Any
 from cleanrl_worker.environments.catalogue import environments
 from cleanrl_worker.environments.families import base_name, family_of, version_of, without_module
 from cleanrl_worker.environments.family_imports import import_family
-from mosaic.worker import ConfigError
+from mosaic.errors import ConfigError
 
 
 def find_spec(env_id: str) -> Any:

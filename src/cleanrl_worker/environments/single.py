@@ -18,7 +18,7 @@ from cleanrl_worker.environments.families import (
 )
 from cleanrl_worker.environments.family_imports import import_package
 from cleanrl_worker.environments.registered import find_spec, newest_version
-from mosaic.worker import ConfigError, DependencyError
+from mosaic.errors import ConfigError, DependencyError
 
 if TYPE_CHECKING:
     import gymnasium

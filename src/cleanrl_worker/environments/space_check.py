@@ -12,7 +12,7 @@ from cleanrl_worker.registry import (
     VECTOR,
     Algorithm,
 )
-from mosaic.worker import ConfigError
+from mosaic.errors import ConfigError
 
 if TYPE_CHECKING:
     import gymnasium

@@ -12,6 +12,7 @@ from cleanrl_worker.agents.action_range import ActionRange
 from cleanrl_worker.agents.c51_network import C51Network
 from cleanrl_worker.agents.choice import make_actor_critic
 from cleanrl_worker.agents.deterministic import DeterministicActor
+from cleanrl_worker.agents.discrete_soft_actor_critic import DiscreteSoftActor
 from cleanrl_worker.agents.lstm import LSTMAgent
 from cleanrl_worker.agents.pqn_network import PQNNetwork
 from cleanrl_worker.agents.q_network import QNetwork
@@ -53,6 +54,10 @@ def td3_actor(observations: Space, actions: Space, arguments: Any) -> nn.Module:
 
 def soft_actor(observations: Space, actions: Space, arguments: Any) -> nn.Module:
     return SoftActor(math.prod(shape_of(observations)), ActionRange.of(actions))
+
+
+def discrete_soft_actor(observations: Space, actions: Space, arguments: Any) -> nn.Module:
+    return DiscreteSoftActor(shape_of(observations), count_of(actions))
 
 
 def shape_of(space: Space) -> tuple[int, ...]:

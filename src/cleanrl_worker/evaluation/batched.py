@@ -15,7 +15,7 @@ from cleanrl_worker.environments.single import make_single
 from cleanrl_worker.eval_registry import find_entry
 from cleanrl_worker.evaluation.detection import PolicySource
 from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, play_episodes
-from cleanrl_worker.evaluation.loading import load_policy
+from cleanrl_worker.evaluation.loading import load_policy, training_arguments
 from cleanrl_worker.evaluation.policy import ROWS, Policy
 from cleanrl_worker.evaluation.summary import BatchSummary, SummaryFile, summarize
 from cleanrl_worker.kit.reporting import Reporter
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import gymnasium
 
 FILMED_EPISODES = 3  # of each batch
-DEFAULT_GAMMA = 0.99
 DEFAULT_FPS = 30.0
 
 
@@ -39,7 +38,7 @@ class EvaluationPlan:
     episodes: int | None = None  # of all batches together; None: one batch
     repeat: bool = False  # batch upon batch until stopped
     deterministic: bool = True
-    gamma: float = DEFAULT_GAMMA
+    gamma: float | None = None  # None: the one of the training
     max_episode_steps: int | None = None
     capture_video: bool = False
     parallel_envs: int = ROWS
@@ -50,10 +49,6 @@ class EvaluationPlan:
         if self.repeat:
             return range(first, end)
         return range(first, min(end, self.batch_size if self.episodes is None else self.episodes))
-
-    @property
-    def rules(self) -> EpisodeRules:
-        return EpisodeRules(self.seed, self.gamma, self.deterministic, self.max_episode_steps)
 
 
 def run_batched_evaluation(
@@ -85,7 +80,9 @@ def run_batched_evaluation(
         board = TensorBoardWriter(directory / "tensorboard_eval", purge_from=first + 1)
         resources.callback(board.close)
         videos = directory / "videos" / f"{run_id}-eval" if plan.capture_video else None
-        evaluation = Evaluation(plan, envs, policy, reporter, board, videos)
+        gamma = training_arguments(source).gamma if plan.gamma is None else plan.gamma
+        rules = EpisodeRules(plan.seed, gamma, plan.deterministic, plan.max_episode_steps)
+        evaluation = Evaluation(plan, rules, envs, policy, reporter, board, videos)
         return evaluation.run(file, first, on_batch)
 
 
@@ -109,13 +106,15 @@ class Evaluation:
     def __init__(
         self,
         plan: EvaluationPlan,
+        rules: EpisodeRules,
         envs: Sequence[gymnasium.Env[Any, Any]],
         policy: Policy,
         reporter: Reporter,
         board: TensorBoardWriter,
         videos: Path | None,
     ) -> None:
-        self._plan, self._envs, self._policy = plan, envs, policy
+        self._plan, self._rules = plan, rules
+        self._envs, self._policy = envs, policy
         self._reporter, self._board, self._videos = reporter, board, videos
         self._fps = float(envs[0].metadata.get("render_fps") or DEFAULT_FPS)
         self._steps = 0
@@ -144,7 +143,7 @@ class Evaluation:
             self._envs,
             self._policy,
             numbers,
-            self._plan.rules,
+            self._rules,
             self._reporter.should_stop,
             lambda number: self._video(batch_index, number) if number in filmed else None,
         ):

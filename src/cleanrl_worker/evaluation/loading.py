@@ -12,6 +12,8 @@ from torch import nn
 from cleanrl_worker.eval_registry import EvalEntry, find_entry
 from cleanrl_worker.evaluation.detection import PolicySource
 from cleanrl_worker.evaluation.policy import Normalizer, Policy
+from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.checkpoint_search import STATE_SUFFIX
 from cleanrl_worker.kit.checkpoints import Checkpoint, load_checkpoint, load_payload
 from cleanrl_worker.kit.model_file import Weights, split_payload
 from cleanrl_worker.kit.normalizers import frozen_normalizer
@@ -39,9 +41,7 @@ def load_policy(
     if source.state_folder is not None:
         checkpoint = load_checkpoint(source.path, with_replay=False)
     payload = load_payload(source.path) if checkpoint is None else checkpoint.weights
-    arguments = restore_arguments(
-        find_algorithm(source.algo), {**_stored_arguments(payload), **source.arguments}
-    )
+    arguments = training_arguments(source, _stored_arguments(payload))
     agent = _make_agent(entry, source, observation_space, action_space, arguments)
     _load_weights(agent, split_payload(payload), entry, source)
     normalizer = None
@@ -55,6 +55,11 @@ def load_policy(
         is_recurrent=entry.is_recurrent,
         device=device,
     )
+
+
+def training_arguments(source: PolicySource, stored: Mapping[str, Any] | None = None) -> Arguments:
+    """What the policy was trained with: as detected, else as stored, else the defaults."""
+    return restore_arguments(find_algorithm(source.algo), {**(stored or {}), **source.arguments})
 
 
 def _stored_arguments(payload: Any) -> Mapping[str, Any]:
@@ -73,7 +78,9 @@ def _make_agent(
     module, _, function = entry.agent.partition(":")
     build = getattr(importlib.import_module(module), function)
     try:
-        agent: nn.Module = build(observation_space, action_space, arguments)
+        # Without memory or values yet: initialising a large network takes longer than loading it.
+        with torch.device("meta"):
+            agent: nn.Module = build(observation_space, action_space, arguments)
     except ConfigError as error:
         raise _wrong_environment(source, error.message) from error
     return agent
@@ -91,7 +98,7 @@ def _load_weights(
         rest = len(differences) - _SHOWN_MISFITS
         more = f", and {rest} more" if rest > 0 else ""
         raise _wrong_environment(source, ", ".join(differences[:_SHOWN_MISFITS]) + more)
-    agent.load_state_dict(state)
+    agent.to_empty(device="cpu").load_state_dict(state)
 
 
 def misfits(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
@@ -120,11 +127,14 @@ def _wrong_environment(source: PolicySource, reason: str) -> ConfigError:
 
 def _load_normalizer(source: PolicySource, checkpoint: Checkpoint | None) -> Normalizer:
     """Never without it: the policy has only ever seen normalised observations."""
-    if checkpoint is None:
-        raise WorkerError(
-            f"The policy {source.path} was trained on normalised observations, but their "
-            "statistics are not there: without them its results would mean nothing",
-            hint=f"keep the folder {source.path.stem}.state beside the file; "
-            "CleanRL's own files never hold the statistics",
-        )
-    return frozen_normalizer(checkpoint.part("envs"))
+    try:
+        if checkpoint is not None:
+            return frozen_normalizer(checkpoint.part("envs"))
+        cause = None
+    except WorkerError as error:
+        cause = error
+    raise WorkerError(
+        f"The policy {source.path} was trained on normalised observations, but their statistics "
+        "are missing: without them its results would mean nothing",
+        hint=f"keep {source.path.stem}{STATE_SUFFIX} beside it; CleanRL's own files have none",
+    ) from cause

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
@@ -11,6 +12,7 @@ from mosaic.worker import Run
 
 if TYPE_CHECKING:
     from cleanrl_worker.evaluation.detection import PolicySource
+    from cleanrl_worker.interactive.player import Player
 
 DEFAULT_SEED = 1
 
@@ -27,40 +29,43 @@ def describe_play(config: CleanRLWorkerConfig) -> dict[str, Any]:
 
 
 def play(run: Run[CleanRLWorkerConfig]) -> None:
+    from cleanrl_worker.interactive.serving import serve
+
+    facts = {"run_id": run.run_id, **describe_play(run.config)}
+    serve(run, lambda resources: open_player(run, facts["env_id"], resources), facts)
+
+
+def open_player(run: Run[CleanRLWorkerConfig], env_id: str, resources: ExitStack) -> Player:
     from cleanrl_worker.environments.single import make_single
     from cleanrl_worker.interactive.frames import open_frames
     from cleanrl_worker.interactive.player import Player
-    from cleanrl_worker.interactive.serving import serve
 
     config, source = run.config, _source(run.config)
-    facts = {"run_id": run.run_id, **describe_play(config)}
     frames = open_frames(config.extra("frames"), run.run_id)
+    if frames is not None:
+        resources.callback(frames.close)
     env = make_single(
-        facts["env_id"],
+        env_id,
         env_kwargs=_env_kwargs(config, source),
         render_mode=None if frames is None else "rgb_array",
         frame_stack=4 if source is None else find_entry(source.algo).frame_stack,
         training=False,
     )
-    try:
-        policy = None
-        if source is not None:
-            from cleanrl_worker.evaluation.loading import load_policy
+    resources.callback(env.close)
+    policy = None
+    if source is not None:
+        # Only now: a person who plays alone needs no torch.
+        from cleanrl_worker.evaluation.loading import load_policy
 
-            policy = load_policy(source, env.observation_space, env.action_space)
-        seed = config.seed if source is None else source.seed
-        player = Player(
-            env,
-            policy,
-            frames,
-            default_seed=DEFAULT_SEED if seed is None else seed,
-            is_deterministic=config.extra("eval_deterministic"),
-        )
-        serve(run, player, facts)
-    finally:
-        env.close()
-        if frames is not None:
-            frames.close()
+        policy = load_policy(source, env.observation_space, env.action_space)
+    seed = config.seed if source is None else source.seed
+    return Player(
+        env,
+        policy,
+        frames,
+        default_seed=DEFAULT_SEED if seed is None else seed,
+        is_deterministic=config.extra("eval_deterministic"),
+    )
 
 
 def _source(config: CleanRLWorkerConfig) -> PolicySource | None:

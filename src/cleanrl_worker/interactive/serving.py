@@ -5,41 +5,47 @@ Under the daemon every step and episode is an event of the journal as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from queue import Empty
 from typing import Any
 
-from cleanrl_worker.interactive.lines import (
-    Inbox,
-    MalformedLine,
-    Outbox,
-    read_commands,
-)
+from cleanrl_worker.interactive.lines import Inbox, MalformedLine, Outbox, read_commands
 from cleanrl_worker.interactive.player import Message, Player
 from mosaic.worker import Run
 
 _LOOK_UP_S = 0.2  # how long a stop request may wait while nobody sends a command
 
 
-def serve(run: Run[Any], player: Player, facts: Mapping[str, Any]) -> None:
+def serve(
+    run: Run[Any], open_player: Callable[[ExitStack], Player], facts: Mapping[str, Any]
+) -> None:
+    """Until stopped. What goes wrong in between is said on stdout, too, before it ends the run."""
+    with ExitStack() as resources:
+        outbox = Outbox()
+        resources.callback(outbox.close)
+        try:
+            player = open_player(resources)
+            inbox = open_inbox(run)
+            outbox.send(player.introduction(facts))
+            while not player.is_stopped:
+                for message in next_messages(run, player, inbox):
+                    _report(run, message)
+                    if not outbox.send(message):
+                        player.stop()
+        except Exception as error:
+            outbox.send({"type": "error", "message": str(error) or type(error).__name__})
+            raise
+
+
+def open_inbox(run: Run[Any]) -> Inbox:
+    """Under the daemon the SDK reads stdin, and hands over what it does not know itself."""
     inbox: Inbox = Inbox()
     if run.assignment.has_control:
         run.control.on_command = inbox.put
     else:
         read_commands(0, inbox)
-    outbox = Outbox()
-    try:
-        outbox.send(player.introduction(facts))
-        while not player.is_stopped:
-            for message in next_messages(run, player, inbox):
-                _report(run, message)
-                if not outbox.send(message):
-                    player.stop()
-    except Exception as error:
-        outbox.send({"type": "error", "message": f"{type(error).__name__}: {error}"})
-        raise
-    finally:
-        outbox.close()
+    return inbox
 
 
 def next_messages(run: Run[Any], player: Player, inbox: Inbox) -> list[Message]:

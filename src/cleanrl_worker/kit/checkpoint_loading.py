@@ -176,7 +176,8 @@ def _generation_of_model(model: Path, folder: Path, manifest: Manifest) -> Gener
         )
     if model.stem == folder.name.removesuffix(STATE_SUFFIX):
         return manifest.newest
-    for generation in manifest.generations:
+    # Newest first, as weights may not change between two steps; but the best one is meant as such.
+    for generation in sorted(reversed(manifest.generations), key=lambda item: not item.is_best):
         if generation.files[generation.model].sha256 == sha256:
             return generation
     return manifest.newest

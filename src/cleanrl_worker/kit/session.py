@@ -219,7 +219,7 @@ class Session:
         }
 
     def _load_own_state(self, state: Mapping[str, Any]) -> None:
-        self.global_step = self._saved_step = int(state["global_step"])
+        self.global_step = int(state["global_step"])
         self.episodes = int(state["episodes"])
         self.planned_timesteps = int(state["planned_timesteps"])
         self.recent_returns.extend(state["recent_returns"])

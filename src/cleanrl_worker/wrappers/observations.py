@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from mosaic.worker import ConfigError
+from mosaic.errors import ConfigError
 
 Convert = Callable[[Any], NDArray[Any]]
 _Write = Callable[[Any, NDArray[np.float32]], None]  # an observation into its part of the vector

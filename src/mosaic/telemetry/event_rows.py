@@ -201,6 +201,7 @@ class Batch:
             state.measure_rate(event.timestamp)
         if kind is EventType.CHECKPOINT_LOADED and isinstance(payload.get("step"), int):
             self.rewinds.append((cursor, payload["step"]))
+            state.go_on_from(payload["step"])
         self.notices.append(notice)
 
     def _count_steps(self) -> None:

@@ -94,12 +94,21 @@ class IngestState:
         if last is None or mark is None or now < last:  # at first, and when the clock was set back
             self.rate_from_time = self.rate_mark_time = now
             self.rate_from_steps = self.rate_mark_steps = steps
+        elif steps == self.rate_from_steps:
+            # Nothing has been done since the measurement began: it begins now. A worker may take
+            # long to get ready, and that is not its speed.
+            self.rate_from_time = self.rate_mark_time = now
         elif steps == self.rate_last_steps:
             return
         elif now - mark >= RATE_WINDOW_S:
             self.rate_from_time, self.rate_from_steps = mark, self.rate_mark_steps
             self.rate_mark_time, self.rate_mark_steps = now, steps
         self.rate_last_time, self.rate_last_steps = now, steps
+
+    def go_on_from(self, step: int) -> None:
+        """A checkpoint was loaded: its steps are done, but not at this attempt's speed."""
+        self.reported_steps = max(self.reported_steps, _count(step))
+        self.rate_from_time = self.rate_mark_time = self.rate_last_time = None
 
     def progress(self, returns: Sequence[float]) -> Progress:
         """`returns` are those of the attempt's last episodes, oldest first."""

@@ -124,9 +124,7 @@ def test_modes_that_start_from_a_checkpoint_need_a_readable_one(
 
 def test_interactive_mode_needs_an_environment_or_a_policy(tmp_path: Path) -> None:
     assert refused({"extras": {"mode": "interactive"}}).details["field"] == "env_id"
-    build_config(
-        CleanRLWorkerConfig, {"env_id": "CartPole-v1", "extras": {"mode": "interactive"}}
-    )
+    build_config(CleanRLWorkerConfig, {"env_id": "CartPole-v1", "extras": {"mode": "interactive"}})
 
 
 def test_extra_gives_the_default_of_what_is_not_given() -> None:

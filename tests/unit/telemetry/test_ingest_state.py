@@ -64,3 +64,23 @@ def test_sequence_numbers_are_accounted_for(state: IngestState) -> None:
         else:
             state.note_seq(seq)
     assert (state.last_seq, state.missing, state.repeated) == (6, 2, 2)
+
+
+def test_getting_ready_is_not_part_of_the_speed() -> None:
+    state = IngestState("run")
+    for second in (0.0, 10.0):
+        state.measure_rate(second)
+    state.reported_steps = 500
+    state.measure_rate(11.0)
+    assert state.progress([]).steps_per_second == 500.0
+
+
+def test_steps_of_a_loaded_checkpoint_are_not_part_of_the_speed() -> None:
+    state = IngestState("run")
+    state.measure_rate(0.0)
+    state.go_on_from(1_000_000)
+    state.measure_rate(5.0)
+    state.reported_steps = 1_000_300
+    state.measure_rate(6.0)
+    progress = state.progress([])
+    assert (progress.steps, progress.steps_per_second) == (1_000_300, 300.0)

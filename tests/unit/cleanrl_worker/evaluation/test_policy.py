@@ -103,44 +103,48 @@ def test_observations_are_normalised_before_the_network_sees_them() -> None:
     assert torch.equal(seen[0][0], torch.from_numpy(OBSERVATIONS[0] * 2))
 
 
-def test_memory_is_kept_within_an_episode_and_cleared_between() -> None:
-    torch.set_num_threads(1)
-    agent = LSTMAgent(1, 4)
-    with torch.no_grad():
-        agent.actor.weight.mul_(1000)  # decided, so that memory shows in the actions
-    frames = RNG.integers(0, 256, size=(6, 1, 84, 84), dtype=np.uint8)
+class StepCounter(nn.Module):
+    """A recurrent agent whose memory, and action, is how many steps its episode has."""
 
-    def play(policy: Policy, slot: int, rows: int) -> list[int]:
-        policy.begin_episode(slot, seed=0)
-        return [
-            int(policy.act(np.repeat(frame[None], rows, 0), deterministic=True)[slot])
-            for frame in frames
-        ]
+    def initial_memory(self, rows: int) -> tuple[Tensor, ...]:
+        return (torch.zeros(1, rows, 1),)
 
-    policy = Policy(agent, spaces.Discrete(4), slots=2, is_recurrent=True)
-    first = play(policy, 0, rows=2)
-    assert play(policy, 0, rows=2) == first, "a new episode begins with an empty memory"
-    alone = Policy(agent, spaces.Discrete(4), is_recurrent=True)
-    assert play(alone, 0, rows=1) == first
-    forgetful = []
-    for frame in frames:
-        alone.begin_episode(0, seed=0)
-        forgetful.append(int(alone.act(frame[None], deterministic=True)[0]))
-    assert forgetful != first, "memory matters"
+    def act(
+        self, observations: Tensor, deterministic: bool, memory: tuple[Tensor], starts: Tensor
+    ) -> tuple[Tensor, tuple[Tensor]]:
+        count = torch.where(starts[None, :, None], 0.0, memory[0]) + 1
+        return count[0, :, 0].long(), (count,)
 
 
-def test_memory_of_one_slot_survives_the_end_of_another() -> None:
-    torch.set_num_threads(1)
-    agent = LSTMAgent(1, 4)
-    policy = Policy(agent, spaces.Discrete(4), slots=2, is_recurrent=True)
-    frames = RNG.integers(0, 256, size=(2, 1, 84, 84), dtype=np.uint8)
-    for deterministic in (True, False):
-        policy.begin_episode(0, seed=0)
-        policy.begin_episode(1, seed=0)
-        policy.act(frames, deterministic)
-        assert policy._memory is not None
-        kept = policy._memory[0][:, 1].clone()
-        policy.begin_episode(0, seed=1)
-        assert torch.equal(policy._memory[0][:, 1], kept)
-        policy.act(frames, deterministic)
-        assert not torch.equal(policy._memory[0][:, 1], kept)
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_memory_lasts_as_long_as_its_episode(deterministic: bool) -> None:
+    policy = Policy(StepCounter(), spaces.Discrete(99), slots=3, is_recurrent=True)
+
+    def act() -> list[int]:
+        counts: list[int] = policy.act(OBSERVATIONS[:3], deterministic).tolist()
+        return counts
+
+    for slot in range(3):
+        policy.begin_episode(slot, seed=slot)
+    assert [act(), act()] == [[1, 1, 1], [2, 2, 2]]
+    policy.begin_episode(1, seed=9)
+    assert [act(), act()] == [[3, 1, 3], [4, 2, 4]]
+
+
+def test_lstm_agent_remembers() -> None:
+    with torch.device("meta"):  # orthogonal weights of large layers take seconds
+        agent = LSTMAgent(1, 4).to_empty(device="cpu")
+    for value in agent.state_dict().values():
+        value.normal_(std=0.1)
+    policy = Policy(agent, spaces.Discrete(4), is_recurrent=True)
+    frame = RNG.integers(0, 256, size=(1, 1, 84, 84), dtype=np.uint8)
+    policy.begin_episode(0, seed=0)
+    assert policy._memory is not None
+    memories = []
+    for _ in range(2):
+        assert policy.act(frame, deterministic=True).shape == (1,)
+        memories.append(policy._memory[0][:, 0].clone())
+    assert not torch.equal(*memories)
+    policy.begin_episode(0, seed=0)
+    policy.act(frame, deterministic=True)
+    assert torch.equal(policy._memory[0][:, 0], memories[0])

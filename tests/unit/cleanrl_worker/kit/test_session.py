@@ -1,0 +1,343 @@
+"""Session: what an algorithm counts on, from the loop to the checkpoint."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from cleanrl_worker.environments.batch import Episode
+from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.checkpoints import CheckpointError, CheckpointStore, load_checkpoint
+from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.session import Session, TrainingDivergedError
+from mosaic.errors import WorkerError
+
+
+class FakeReporter:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.metrics: list[tuple[str, float, int]] = []
+        self.episodes: list[dict[str, Any]] = []
+        self.steps: list[int] = []
+        self.saved: list[dict[str, Any]] = []
+        self.loaded: list[tuple[Path, int]] = []
+        self.notes: list[str] = []
+        self.stops = False
+
+    def metric(self, name: str, value: float, step: int) -> None:
+        self.metrics.append((name, value, step))
+
+    def episode(self, **values: Any) -> None:
+        self.episodes.append(values)
+
+    def progress(self, *, steps: int, total_steps: int | None = None) -> None:
+        self.steps.append(steps)
+
+    def should_stop(self) -> bool:
+        return self.stops
+
+    def checkpoint_saved(
+        self,
+        path: Path,
+        step: int,
+        sha256: str = "",
+        metric: float | None = None,
+        is_best: bool = False,
+        is_final: bool = False,
+    ) -> None:
+        values = {"path": path, "step": step, "metric": metric}
+        self.saved.append({**values, "is_best": is_best, "is_final": is_final})
+
+    def checkpoint_loaded(self, path: Path, step: int) -> None:
+        self.loaded.append((path, step))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+class FakeWriter:
+    def __init__(self) -> None:
+        self.scalars: list[tuple[str, float, int]] = []
+        self.is_closed = False
+
+    def scalar(self, name: str, value: float, step: int) -> None:
+        self.scalars.append((name, value, step))
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Counter:
+    """The smallest part a training can have."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def state_dict(self) -> Mapping[str, Any]:
+        return {"count": self.count}
+
+    def load_state_dict(self, state: Mapping[str, Any], /) -> None:
+        self.count = state["count"]
+
+
+class TinyTraining:
+    """Draws from every generator, so that a resumed one shows when one of them was forgotten."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.network, self.counter = session, nn.Linear(2, 1), Counter()
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=0.1)
+        session.keep(ModelFile(self.network), optimizer=self.optimizer, counter=self.counter)
+
+    def step(self) -> None:
+        session = self.session
+        inputs = torch.randn(4, 2) * float(session.rng.random()) * random.random()
+        self.optimizer.zero_grad()
+        self.network(inputs).square().sum().backward()
+        self.optimizer.step()
+        self.counter.count += 1
+        session.global_step += 10
+        total = self.network.weight.sum().item()
+        session.record_episodes([Episode(0, total, 10, terminated=True, truncated=False)])
+
+    def train(self) -> None:
+        while self.session.goes_on():
+            self.step()
+            self.session.checkpoint_if_due()
+
+    @property
+    def outcome(self) -> tuple[Any, ...]:
+        session = self.session
+        weights = self.network.weight.tolist()
+        return weights, self.counter.count, session.episodes, list(session.recent_returns)
+
+
+def make_session(
+    directory: Path | None = None, *, path: Path | None = None, **options: Any
+) -> tuple[Session, FakeReporter]:
+    arguments = Arguments(**{"total_timesteps": 100, **options})
+    reporter = FakeReporter()
+    store = None if directory is None else CheckpointStore(directory, "tiny")
+    checkpoint = None if path is None else load_checkpoint(path)
+    torch.manual_seed(arguments.seed)
+    random.seed(arguments.seed)
+    device = torch.device("cpu")
+    return Session(arguments, device, reporter, store=store, checkpoint=checkpoint), reporter
+
+
+def test_a_resumed_training_ends_exactly_like_one_that_never_stopped(tmp_path: Path) -> None:
+    session, _ = make_session(total_timesteps=200)
+    reference = TinyTraining(session)
+    reference.train()
+
+    session, reporter = make_session(tmp_path / "first", total_timesteps=200)
+    interrupted = TinyTraining(session)
+    assert not session.is_resumed
+    for _ in range(7):
+        interrupted.step()
+    session.save_checkpoint()
+    interrupted.step()  # lost: the process is killed here
+
+    torch.manual_seed(999)
+    random.seed(999)
+    path = reporter.saved[-1]["path"]
+    session, reporter = make_session(tmp_path / "second", path=path, total_timesteps=200, seed=9)
+    resumed = TinyTraining(session)
+    assert session.is_resumed
+    assert session.global_step == 70
+    assert reporter.loaded == [(path, 70)]
+    assert reporter.steps == [70]
+    resumed.train()
+    assert resumed.outcome == reference.outcome
+
+
+def test_a_checkpoint_of_another_algorithm_is_refused(tmp_path: Path) -> None:
+    session, reporter = make_session(tmp_path)
+    TinyTraining(session)
+    session.save_checkpoint()
+    path = reporter.saved[-1]["path"]
+    session, _ = make_session(path=path)
+    with pytest.raises(CheckpointError, match="no state of 'normalizer'"):
+        session.keep(ModelFile(nn.Linear(2, 1)), normalizer=Counter())
+    session, _ = make_session(path=path)
+    with pytest.raises(WorkerError, match="does not fit this network"):
+        session.keep(ModelFile(nn.Linear(5, 1)))
+
+
+def test_the_loop_ends_with_the_budget_or_on_request() -> None:
+    session, reporter = make_session()
+    session.global_step = 99
+    assert session.goes_on()
+    reporter.stops = True
+    assert not session.goes_on()
+    reporter.stops = False
+    session.global_step = 100
+    assert not session.goes_on()
+    assert reporter.steps == [99, 99, 100]
+
+
+def test_a_stopped_training_leaves_a_checkpoint_that_is_not_final(tmp_path: Path) -> None:
+    session, reporter = make_session(tmp_path / "first")
+    training = TinyTraining(session)
+    training.step()
+    reporter.stops = True
+    assert not session.goes_on()
+    assert [(entry["step"], entry["is_final"]) for entry in reporter.saved] == [(10, False)]
+    # Resumed into another folder and stopped at once, it must be there too.
+    session, reporter = make_session(tmp_path / "second", path=reporter.saved[0]["path"])
+    TinyTraining(session)
+    reporter.stops = True
+    assert not session.goes_on()
+    assert load_checkpoint(tmp_path / "second").step == 10
+
+
+def test_scalars_go_to_the_reporter_and_every_writer() -> None:
+    writers = FakeWriter(), FakeWriter()
+    reporter = FakeReporter()
+    session = Session(Arguments(), torch.device("cpu"), reporter, writers)
+    session.global_step = 50
+    session.record({"losses/value_loss": np.float32(0.5), "charts/learning_rate": 1})
+    episode = Episode(2, 13.0, 7, terminated=False, truncated=True)
+    session.record_episodes([episode, episode])
+    expected = [
+        ("losses/value_loss", 0.5, 50),
+        ("charts/learning_rate", 1.0, 50),
+        ("charts/episodic_return", 13.0, 50),
+        ("charts/episodic_length", 7.0, 50),
+        ("charts/episodic_return", 13.0, 50),
+        ("charts/episodic_length", 7.0, 50),
+    ]
+    for told in (reporter.metrics, writers[0].scalars, writers[1].scalars):
+        assert [entry for entry in told if entry[0] != "charts/SPS"] == expected
+        assert [entry[2] for entry in told if entry[0] == "charts/SPS"] == [50]
+    assert [entry["episode_index"] for entry in reporter.episodes] == [0, 1]
+    assert reporter.episodes[0]["truncated"]
+    session.close()
+    assert all(writer.is_closed for writer in writers)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, torch.tensor(math.nan)])
+def test_a_loss_that_is_no_number_ends_the_training(value: Any, tmp_path: Path) -> None:
+    session, reporter = make_session(tmp_path)
+    TinyTraining(session)
+    session.save_checkpoint()
+    session.global_step = 30
+    with pytest.raises(TrainingDivergedError, match=r"losses/policy_loss is .* at step 30"):
+        session.record({"losses/policy_loss": value})
+    assert load_checkpoint(reporter.saved[-1]["path"]).step == 0
+
+
+@pytest.mark.parametrize(
+    ("total", "interval", "stride", "expected"),
+    [
+        (100, 0, 10, [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]),
+        (100, 25, 10, [30, 50, 80, 100]),
+        (100, 25, 25, [25, 50, 75, 100]),
+        (100, 10, 35, [35, 70, 105]),
+        (5, 0, 1, [1, 2, 3, 4, 5]),
+        (100, 1000, 10, [100]),
+    ],
+)
+def test_checkpoints_come_when_an_interval_is_passed(
+    total: int, interval: int, stride: int, expected: list[int], tmp_path: Path
+) -> None:
+    session, reporter = make_session(tmp_path, total_timesteps=total, checkpoint_interval=interval)
+    session.keep(ModelFile(nn.Linear(1, 1)))
+    while session.goes_on():
+        session.global_step += stride
+        session.checkpoint_if_due()
+    assert [entry["step"] for entry in reporter.saved] == expected
+    assert [entry["is_final"] for entry in reporter.saved] == [False] * (len(expected) - 1) + [True]
+
+
+def test_a_resumed_training_keeps_the_rhythm_of_its_checkpoints(tmp_path: Path) -> None:
+    session, reporter = make_session(tmp_path, checkpoint_interval=30)
+    session.keep(ModelFile(nn.Linear(1, 1)))
+    session.global_step = 44
+    session.save_checkpoint()
+    path = reporter.saved[-1]["path"]
+    session, reporter = make_session(tmp_path, path=path, checkpoint_interval=30)
+    session.keep(ModelFile(nn.Linear(1, 1)))
+    while session.goes_on():
+        session.global_step += 1
+        session.checkpoint_if_due()
+    assert [entry["step"] for entry in reporter.saved] == [60, 90, 100]
+
+
+def test_the_metric_is_the_mean_of_recent_returns(tmp_path: Path) -> None:
+    session, reporter = make_session(tmp_path)
+    session.keep(ModelFile(nn.Linear(1, 1)))
+    session.save_checkpoint()
+    for step, total in ((10, 4.0), (20, 8.0), (30, -60.0)):
+        session.global_step = step
+        session.record_episodes([Episode(0, total, 10, terminated=True, truncated=False)])
+        session.save_checkpoint()
+    session.save_checkpoint()  # nothing new to save
+    session.save_checkpoint(is_final=True)
+    assert [entry["metric"] for entry in reporter.saved] == [None, 4.0, 6.0, -16.0, -16.0]
+    assert [entry["is_best"] for entry in reporter.saved] == [False, True, True, False, False]
+    assert [entry["is_final"] for entry in reporter.saved] == [False] * 4 + [True]
+    assert load_checkpoint(tmp_path).is_final
+    assert load_checkpoint(tmp_path / "tiny-best.cleanrl_model").step == 20
+
+
+def test_a_full_disk_is_reported_and_the_next_checkpoint_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, reporter = make_session(tmp_path, checkpoint_interval=20)
+    training = TinyTraining(session)
+    tried = []
+    save = CheckpointStore.save
+
+    def fails_twice(store: CheckpointStore, step: int, *args: Any, **kwargs: Any) -> Any:
+        tried.append(step)
+        if 20 < step < 80:
+            raise CheckpointError("The disk is full", hint="make room")
+        return save(store, step, *args, **kwargs)
+
+    monkeypatch.setattr(CheckpointStore, "save", fails_twice)
+    training.train()
+    assert tried == [20, 40, 60, 80, 100]  # not once more in every iteration between
+    assert [entry["step"] for entry in reporter.saved] == [20, 80, 100]
+    assert reporter.notes == ["The disk is full; training goes on (make room)"] * 2
+
+
+def test_a_final_checkpoint_that_cannot_be_written_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: Any, **kwargs: Any) -> Any:
+        raise CheckpointError("The disk is full", hint="make room")
+
+    session, _ = make_session(tmp_path)
+    TinyTraining(session)
+    monkeypatch.setattr(CheckpointStore, "save", fails)
+    with pytest.raises(CheckpointError):
+        session.save_checkpoint(is_final=True)
+
+
+def test_without_a_store_nothing_is_saved() -> None:
+    session, reporter = make_session(checkpoint_interval=1)
+    TinyTraining(session).train()
+    session.save_checkpoint(is_final=True)
+    assert reporter.saved == []
+
+
+def test_videos_are_recorded_on_request_only(tmp_path: Path) -> None:
+    for asked, expected in ((True, tmp_path), (False, None)):
+        session = Session(
+            Arguments(capture_video=asked),
+            torch.device("cpu"),
+            FakeReporter(),
+            video_directory=tmp_path,
+        )
+        assert session.video_directory == expected
