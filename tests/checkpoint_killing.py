@@ -66,7 +66,6 @@ def kill_somewhere(folder: Path, chance: random.Random) -> int:
 def main() -> None:
     folder, kills = Path(sys.argv[1]), int(sys.argv[2])
     torch.set_num_threads(1)  # threads do not survive a fork
-    os.fsync = lambda fd: None  # type: ignore[assignment]  # the kernel outlives the process
     chunked_state.CHUNK_ROWS = 4
     chance = random.Random(5)
     for _ in range(kills):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import socket
 import subprocess
@@ -27,9 +28,7 @@ class ProcessBatch(EnvBatch):
 
     vectorization = "processes"
 
-    def __init__(
-        self, arguments: Mapping[str, Any], num_envs: int, num_processes: int
-    ) -> None:
+    def __init__(self, arguments: Mapping[str, Any], num_envs: int, num_processes: int) -> None:
         """`arguments` are those of `make_single`."""
         sample = make_single(**arguments)
         space, action_space = sample.observation_space, sample.action_space
@@ -47,7 +46,7 @@ class ProcessBatch(EnvBatch):
                 (action_space.shape, action_space.dtype),
             )
             bounds = np.linspace(0, num_envs, num_processes + 1).astype(int).tolist()
-            for first, end in zip(bounds[:-1], bounds[1:], strict=True):
+            for first, end in itertools.pairwise(bounds):
                 self._children.append(_Child(memory, first, end - first))
             for child in self._children:
                 child.order(

@@ -117,9 +117,7 @@ class NormalizingBatch(EnvBatch):
     curves compare. The last observation of an episode is normalised but does not count.
     """
 
-    def __init__(
-        self, envs: EnvBatch, *, observations: bool, rewards: bool, gamma: float
-    ) -> None:
+    def __init__(self, envs: EnvBatch, *, observations: bool, rewards: bool, gamma: float) -> None:
         shape = envs.observation_space.shape or ()
         self.num_envs = envs.num_envs
         self.action_space = envs.action_space

@@ -111,3 +111,6 @@ class AcrobotBatch(NativeBatch):
             [np.cos(shoulder), np.sin(shoulder), np.cos(elbow), np.sin(elbow), *speeds],
             dtype=np.float32,
         )
+
+
+BATCH = AcrobotBatch

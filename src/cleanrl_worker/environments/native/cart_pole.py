@@ -55,3 +55,6 @@ class CartPoleBatch(NativeBatch):
 
     def _observe(self) -> Array:
         return np.array(self._states, dtype=np.float32)
+
+
+BATCH = CartPoleBatch

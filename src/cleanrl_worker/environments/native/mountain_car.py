@@ -42,3 +42,6 @@ class MountainCarBatch(NativeBatch):
 
     def _observe(self) -> Array:
         return np.array(self._states, dtype=np.float32)
+
+
+BATCH = MountainCarBatch

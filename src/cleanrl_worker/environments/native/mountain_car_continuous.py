@@ -53,3 +53,6 @@ class MountainCarContinuousBatch(NativeBatch):
 
     def _observe(self) -> Array:
         return np.array(self._states, dtype=np.float32)
+
+
+BATCH = MountainCarContinuousBatch

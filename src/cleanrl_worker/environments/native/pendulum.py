@@ -46,3 +46,6 @@ class PendulumBatch(NativeBatch):
     def _first_observation(self, state: State) -> Array:
         angle, speed = state
         return np.array((cos(angle), sin(angle), speed), dtype=np.float32)
+
+
+BATCH = PendulumBatch

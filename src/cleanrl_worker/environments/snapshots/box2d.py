@@ -13,9 +13,7 @@ class Box2DSnapshots(ReplaySnapshots):
     """
 
     def before_reset(self, seed: int | None) -> None:
-        import Box2D
-
         task = self._env.unwrapped
         task._destroy()
-        task.world = Box2D.b2World(gravity=task.world.gravity)
+        task.world = type(task.world)(gravity=task.world.gravity)
         super().before_reset(seed)

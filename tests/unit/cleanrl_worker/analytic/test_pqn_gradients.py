@@ -20,7 +20,9 @@ from tests.unit.cleanrl_worker.analytic.gradient_comparison import assert_same_g
 SHORT, LONG = 0.05, 1e9  # gradient norms: always and never clipped
 
 
-def learners(max_grad_norm: float) -> tuple[PQNNetwork, PQNNetwork, AnalyticPQNLearner, AutogradPQNLearner]:
+def learners(
+    max_grad_norm: float,
+) -> tuple[PQNNetwork, PQNNetwork, AnalyticPQNLearner, AutogradPQNLearner]:
     torch.manual_seed(5)
     ours = PQNNetwork((4,), 3)
     with torch.no_grad():  # away from 1 and 0, or mistakes in the normalised layers would hide
