@@ -17,8 +17,8 @@ def is_filmed(episode: int) -> bool:
     """0, 1, 8, 27, ... and every thousandth from 1000 on."""
     if episode >= _EVERY:
         return episode % _EVERY == 0
-    root = round(float(episode) ** (1 / 3))
-    return root**3 == episode
+    root: int = round(float(episode) ** (1 / 3))
+    return root * root * root == episode
 
 
 class EpisodeVideos:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cleanrl_worker.kit.video import VideoWriter
+from mosaic.errors import WorkerError
 
 if TYPE_CHECKING:
     import gymnasium
@@ -98,8 +99,17 @@ class Slot:
 
     def _film(self) -> None:
         if self._video is not None:
-            frame: Any = self._env.render()
-            self._video.add(frame)
+            self._video.add(rendered(self._env))
+
+
+def rendered(env: gymnasium.Env[Any, Any]) -> Any:
+    try:
+        return env.render()
+    except Exception as error:  # every renderer fails in its own way
+        raise WorkerError(
+            f"The environment cannot be filmed: {error}",
+            hint="evaluate without videos, or on a machine without a screen set MUJOCO_GL=egl",
+        ) from error
 
 
 def play_episodes(

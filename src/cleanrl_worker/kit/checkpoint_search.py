@@ -29,7 +29,10 @@ def locate_checkpoint(path: Path) -> Location:
     except OSError as error:
         raise unreadable(path, error) from error
     if is_folder:
-        return Location(_state_of_folder(path), None)
+        inside = find_checkpoint(path)  # when it is the directory above the run folders
+        return (
+            Location(_state_of_folder(path), None) if inside is None else locate_checkpoint(inside)
+        )
     for folder in _state_folders_of_model(path):
         if (folder / MANIFEST_NAME).exists():
             return Location(folder, path if exists else None)

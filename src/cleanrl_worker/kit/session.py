@@ -226,6 +226,6 @@ class Session:
         self.rng.bit_generator.state = state["numpy_rng"]
         torch.set_rng_state(state["torch_rng"])
         version, internal, gauss = state["python_rng"]
-        pass
+        random.setstate((version, tuple(internal), gauss))
         if "cuda_rng" in state and self.device.type == "cuda":
             torch.cuda.set_rng_state(state["cuda_rng"])

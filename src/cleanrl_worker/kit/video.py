@@ -43,6 +43,7 @@ class VideoWriter:
 
     def add(self, frame: Frame) -> None:
         """The first frame sets the size; a later one of another size is cut or filled up."""
+        frame = np.asarray(frame)  # an environment without pictures gives None
         if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
             raise WorkerError(
                 f"A video frame must be uint8 of shape (height, width, 3), not {frame.dtype} "

@@ -226,6 +226,15 @@ def test_first_progress_is_announced_at_once(run: Run[SampleConfig]) -> None:
     assert run.steps == 10
 
 
+def test_worker_can_add_to_a_heartbeat(run: Run[SampleConfig]) -> None:
+    run.progress(steps=5)
+    run.note("device: cpu")
+    run.heartbeat(evaluation={"avg_return": 1.5})
+    _, note, batch = (event["payload"] for event in events(run))
+    assert (note["note"], note["steps"]) == ("device: cpu", 5)
+    assert (batch["evaluation"], batch["steps"]) == ({"avg_return": 1.5}, 5)
+
+
 def test_heartbeats_come_at_their_interval(make_run: MakeRun) -> None:
     run = make_run(heartbeat_s=0.02)
     run.start(SampleConfig(), {})

@@ -15,7 +15,7 @@ import pytest
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.errors import ConfigError, DependencyError, WorkerError
 from mosaic.testing.event_check import assert_valid_journal, parse_journal
-from mosaic.worker import Run, option, worker_main
+from mosaic.worker import Run, Shortcut, option, worker_main
 
 
 @dataclass
@@ -23,6 +23,7 @@ class SampleConfig:
     env_id: str = option(help="the environment")
     episodes: int = option(2, minimum=1)
     api_key: str = ""
+    options: dict[str, int] = option(dict)
 
 
 def capabilities() -> WorkerCapabilities:
@@ -136,6 +137,59 @@ def test_invalid_config_ends_with_status_2_and_says_why(
     assert named in payload["error"]
     shown = capfd.readouterr().err
     assert named in shown and "Traceback" not in shown
+
+
+def test_what_the_check_finds_out_is_told(
+    run_worker: RunWorker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = {"flags": ["--episodes=2"], "env_id": "X-v1", "api_key": "canary-1234"}
+    _, events = run_worker(short_training, "--emit-summary", check=lambda config: found)
+    started = events[1]["payload"]
+    assert (started["flags"], started["env_id"]) == (["--episodes=2"], "X-v1")
+    summary = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert summary["extras"] == {"flags": ["--episodes=2"], "env_id": "X-v1", "api_key": "***"}
+    assert "canary-1234" not in json.dumps(events)
+
+
+SHORTCUTS = (
+    Shortcut("--episodes", "episodes", "how many"),
+    Shortcut("--short", "episodes", "just one", value="1"),
+    Shortcut("--options", "options", "several at once", is_object=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "episodes"),
+    [
+        (("--episodes", "5"), 5),
+        (("--short",), 1),
+        (("--episodes", "5", "--set", "episodes=6"), 6),
+    ],
+)
+def test_shortcuts_stand_for_set(
+    run_worker: RunWorker, arguments: tuple[str, ...], episodes: int
+) -> None:
+    _, events = run_worker(short_training, *arguments, shortcuts=SHORTCUTS)
+    assert events[-1]["payload"]["episodes"] == episodes
+
+
+def test_object_of_a_shortcut_is_merged_into_the_config(
+    run_worker: RunWorker, tmp_path: Path
+) -> None:
+    file = tmp_path / "config.json"
+    file.write_text('{"options": {"a": 1, "b": 2}}')
+    argv = ("--config", str(file), "--options", '{"b": 3, "c": 4}')
+    _, events = run_worker(short_training, *argv, shortcuts=SHORTCUTS)
+    assert events[1]["payload"]["config"]["options"] == {"a": 1, "b": 3, "c": 4}
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", "5"])
+def test_object_of_a_shortcut_must_be_one(
+    run_worker: RunWorker, capfd: pytest.CaptureFixture[str], text: str
+) -> None:
+    status, _ = run_worker(short_training, "--options", text, shortcuts=SHORTCUTS)
+    assert status == 2
+    assert f"--options {text!r} is not a JSON object" in capfd.readouterr().err
 
 
 def test_check_of_the_worker_counts_like_the_schema(run_worker: RunWorker) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from struct import Struct
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.utils import seeding
 
 from cleanrl_worker.environments.batch import Array, EnvBatch, Episode, Step
+from cleanrl_worker.environments.single import make_single
 
 State = tuple[float, ...]
 _NO_FINALS: Mapping[int, Array] = {}
@@ -34,11 +34,11 @@ class NativeBatch(EnvBatch):
     vectorization = "native"
 
     def __init__(self, env_id: str, num_envs: int) -> None:
-        with gymnasium.make(env_id) as sample:
-            self.observation_space = sample.observation_space
-            self.action_space = sample.action_space
-            limit = sample.spec.max_episode_steps if sample.spec else None
-        assert limit is not None, f"{env_id} has no time limit"
+        sample: Any = make_single(env_id)
+        self.observation_space = sample.observation_space
+        self.action_space = sample.action_space
+        limit: int = sample.max_episode_steps
+        sample.close()
         self.num_envs = num_envs
         self._limit = limit
         self._states: list[State] = []

@@ -110,16 +110,18 @@ def test_it_learns_from_true_successors_and_only_termination_ends_the_future() -
     arguments = replace(SMALL, buffer_size=1000, batch_size=64)
     learner, envs = watch(arguments)
     successors = {}
-    for before, _, step in envs.taken:
+    for before, actions, step in envs.taken:
         final = step.finals.get(0, step.observations[0])
-        key = before[0].astype(np.float32).tobytes()
+        key = before[0].astype(np.float32).tobytes(), int(actions[0])
         successors[key] = final.astype(np.float32), bool(step.terminated[0])
     assert any(step.truncated[0] for _, _, step in envs.taken)
     assert any(step.terminated[0] for _, _, step in envs.taken)
     seen_ends = set()
     for batch in learner.batches:
         for row in range(64):
-            successor, is_terminated = successors[batch.observations[row].tobytes()]
+            successor, is_terminated = successors[
+                batch.observations[row].tobytes(), int(batch.actions[row])
+            ]
             np.testing.assert_array_equal(batch.next_observations[row], successor)
             assert batch.terminated[row] == is_terminated
             seen_ends.add(is_terminated)

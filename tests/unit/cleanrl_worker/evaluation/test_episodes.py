@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -10,6 +11,8 @@ import pytest
 from gymnasium import spaces
 
 from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, play_episodes
+from cleanrl_worker.kit.video import VideoWriter
+from mosaic.errors import WorkerError
 
 
 class CountDown(gymnasium.Env[Any, Any]):
@@ -101,3 +104,17 @@ def test_stop_is_obeyed_before_the_next_step() -> None:
     rules = EpisodeRules(seed=13, gamma=1.0)  # 7 steps
     assert not list(play_episodes([CountDown()], Parity(), range(1), rules, stop_at_third_look))
     assert len(asked) == 3
+
+
+def test_environment_that_cannot_be_filmed_is_refused_in_words(tmp_path: Path) -> None:
+    class Blind(CountDown):
+        def render(self) -> Any:
+            raise RuntimeError("no display")
+
+    def video_of(number: int) -> VideoWriter:
+        return VideoWriter(tmp_path / f"{number}.mp4", fps=30)
+
+    rules = EpisodeRules(seed=0, gamma=1.0)
+    with pytest.raises(WorkerError, match="no display"):
+        list(play_episodes([Blind()], Parity(), range(1), rules, lambda: False, video_of))
+    assert list(tmp_path.iterdir()) == []

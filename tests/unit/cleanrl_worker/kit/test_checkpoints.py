@@ -214,6 +214,7 @@ def test_the_newest_checkpoint_of_a_run_is_found(base: str, tmp_path: Path) -> N
             os.utime(path, (1000 + index, 1000 + index))
     newest = tmp_path / base / "CartPole-v1__dqn__1__200"
     assert find_checkpoint(tmp_path) == newest / "dqn.cleanrl_model"
+    assert_holds(load_checkpoint(tmp_path), 10)
     (newest / "dqn.cleanrl_model").unlink()  # as after a crash before the first was published
     assert find_checkpoint(tmp_path) == newest / "dqn.state"
     assert_holds(load_checkpoint(newest / "dqn.state"), 10)

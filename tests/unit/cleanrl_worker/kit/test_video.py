@@ -75,7 +75,7 @@ def test_without_a_frame_there_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 4), np.uint8), np.zeros((4, 4, 3))]
+    "bad", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 4), np.uint8), np.zeros((4, 4, 3)), None]
 )
 def test_what_is_no_picture_is_refused(tmp_path: Path, bad: Frame) -> None:
     with pytest.raises(WorkerError, match="uint8"):
