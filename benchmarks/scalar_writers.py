@@ -28,7 +28,7 @@ TAGS = ("charts/SPS", "losses/value_loss", "losses/policy_loss", "losses/entropy
 OURS, TORCH, WANDB = (
     "TensorBoardWriter",
     "torch SummaryWriter",
-    "WandbWriter, reader of its pipe idle",
+    "WandbWriter",
 )
 
 

@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ class SampleConfig:
     env_id: str = option(help="the environment")
     episodes: int = option(2, minimum=1)
     api_key: str = ""
-    options: dict[str, int] = option(dict)
+    options: dict[str, int] = field(default_factory=dict)
 
 
 def capabilities() -> WorkerCapabilities:

@@ -20,10 +20,19 @@ from tests.unit.cleanrl_worker.environments.batch_comparison import (
 )
 
 SHORT = {"max_episode_steps": 100}
-MUJOCO = (
-    "Ant HalfCheetah Hopper Humanoid HumanoidStandup InvertedDoublePendulum InvertedPendulum"
-    " Pusher Reacher Swimmer Walker2d"
-).split()
+MUJOCO = [
+    "Ant",
+    "HalfCheetah",
+    "Hopper",
+    "Humanoid",
+    "HumanoidStandup",
+    "InvertedDoublePendulum",
+    "InvertedPendulum",
+    "Pusher",
+    "Reacher",
+    "Swimmer",
+    "Walker2d",
+]
 CASES: dict[str, tuple[dict[str, Any], int]] = {
     "CartPole-v1": ({}, 130),
     "Pendulum-v1": ({}, 230),
