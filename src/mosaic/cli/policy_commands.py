@@ -66,7 +66,8 @@ def evaluate(arguments: argparse.Namespace) -> int:
             "eval_batch_size": arguments.batch_size,
             "eval_gamma": arguments.gamma,
             "eval_repeat": arguments.repeat or None,
-            "eval_stochastic": arguments.stochastic or None,
+            "eval_deterministic": False if arguments.stochastic else None,
+            "seed_override": arguments.seed,
             "eval_capture_video": arguments.video or None,
             "cuda": arguments.cuda or None,
         }
@@ -74,7 +75,7 @@ def evaluate(arguments: argparse.Namespace) -> int:
         settings: dict[str, Any] = {
             "extras": {"mode": "policy_eval", "policy_path": str(policy.checkpoint), **extras}
         }
-        overrides = {"env_id": arguments.env_id, "algo": arguments.algo, "seed": arguments.seed}
+        overrides = {"env_id": arguments.env_id, "algo": arguments.algo}
         settings |= {name: value for name, value in overrides.items() if value is not None}
         return _submit(client, arguments, policy, f"eval-{policy.label}", settings)
 
