@@ -90,7 +90,11 @@ def measure(env_id: str, num_envs: int, seconds: float) -> tuple[dict[str, float
         stack.callback(parallel.close)
         parallel.reset(seed=1)
         actions = random_actions(ours.action_space, num_envs)
-        contenders = {"SyncVectorEnv": sync.step, "AsyncVectorEnv": parallel.step, "ours": ours.step}
+        contenders = {
+            "SyncVectorEnv": sync.step,
+            "AsyncVectorEnv": parallel.step,
+            "ours": ours.step,
+        }
         rates: dict[str, list[float]] = {name: [] for name in contenders}
         for _ in range(BURSTS):
             for name, step in contenders.items():

@@ -30,6 +30,6 @@ def tanh_tower(inputs: int, outputs: int, output_std: float) -> nn.Sequential:
     )
 
 
-def scaled_pixels(images: Tensor) -> Tensor:
-    """Bytes from 0 to 255 as floats from 0 to 1, laid out as convolutions on a CPU like it best."""
-    return images.contiguous(memory_format=torch.channels_last) / 255.0
+def scaled_image(image: Tensor, largest: float) -> Tensor:
+    """Numbers up to `largest` as floats up to 1, laid out as convolutions on a CPU like it best."""
+    return image.contiguous(memory_format=torch.channels_last) / largest

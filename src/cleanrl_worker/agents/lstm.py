@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.actor_critic import DiscretePolicy
-from cleanrl_worker.agents.layers import layer_init, scaled_pixels
-from cleanrl_worker.agents.nature_cnn import FEATURES, nature_features
+from cleanrl_worker.agents.layers import layer_init, scaled_image
+from cleanrl_worker.agents.nature_cnn import FEATURES, LARGEST_PIXEL, nature_features
 
 MEMORY = 128
 
@@ -45,7 +45,7 @@ class LSTMAgent(DiscretePolicy, nn.Module):
         empty. Steps between two such marks go through the LSTM in one call.
         """
         steps, rows = starts.shape
-        features = self.network(scaled_pixels(observations.flatten(0, 1)))
+        features = self.network(scaled_image(observations.flatten(0, 1), LARGEST_PIXEL))
         features = features.view(steps, rows, FEATURES)
         is_kept = 1.0 - starts.to(torch.float32)
         outputs = []

@@ -5,9 +5,12 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.actor_critic import TrunkActorCritic
-from cleanrl_worker.agents.layers import layer_init, scaled_pixels
+from cleanrl_worker.agents.layers import layer_init, scaled_image
 
 FEATURES = 128
+# A view is no picture: its bytes are codes of objects, colours and states, none above 10. Divided by
+# 255 they are so small that learning takes several times as long.
+LARGEST_CODE = 10.0
 
 
 class MinigridCNN(nn.Module):
@@ -27,7 +30,8 @@ class MinigridCNN(nn.Module):
         )
 
     def forward(self, observations: Tensor) -> Tensor:
-        features: Tensor = self.layers(scaled_pixels(observations.permute(0, 3, 1, 2)))
+        image = scaled_image(observations.permute(0, 3, 1, 2), LARGEST_CODE)
+        features: Tensor = self.layers(image)
         return features
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.actor_critic import TrunkActorCritic
-from cleanrl_worker.agents.layers import layer_init, scaled_pixels
+from cleanrl_worker.agents.layers import layer_init, scaled_image
 
 FEATURES = 512
+LARGEST_PIXEL = 255.0
 
 Initialise = Callable[[nn.Linear | nn.Conv2d], nn.Module]
 
@@ -51,5 +52,5 @@ class NatureCNNAgent(TrunkActorCritic):
         self.critic = layer_init(nn.Linear(FEATURES, 1), std=1.0)
 
     def features(self, observations: Tensor) -> Tensor:
-        features: Tensor = self.network(scaled_pixels(observations))
+        features: Tensor = self.network(scaled_image(observations, LARGEST_PIXEL))
         return features

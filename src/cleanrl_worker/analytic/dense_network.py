@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -73,7 +74,10 @@ class ReluLayer:
         self.output: Any = None
 
     def forward(self, x: Array) -> Array:
-        self.output = np.maximum(x, np.float32(0.0), out=x)
+        self.output = x
+        if len(x) < _ROWS_WORTH_A_COPY:
+            return np.maximum(x, np.float32(0.0), out=x)
+        torch.from_numpy(x).relu_()  # for many rows three times as fast
         return x
 
     def backward(self, d_output: Array) -> Array:
@@ -82,33 +86,40 @@ class ReluLayer:
 
 
 class LayerNormLayer:
+    """By torch's own kernels, which are single operations, and without its graph."""
+
     def __init__(self, layer: nn.LayerNorm) -> None:
-        self.weight, self.d_weight = weight_views(layer.weight)
-        self.bias, self.d_bias = weight_views(layer.bias)
-        self.epsilon = np.float32(layer.eps)
-        self.normal: Any = None
-        self.scale: Any = None
+        assert layer.weight.grad is not None
+        assert layer.bias.grad is not None
+        self.weight, self.d_weight = layer.weight.detach(), layer.weight.grad
+        self.bias, self.d_bias = layer.bias.detach(), layer.bias.grad
+        self.shape = layer.normalized_shape
+        self.epsilon = layer.eps
+        self.input: Any = None
+        self.statistics: Any = None  # mean and inverse spread of each row
 
     def forward(self, x: Array) -> Array:
-        x = x - x.mean(1, keepdims=True)
-        variance = np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[1])
-        self.scale = 1.0 / np.sqrt(variance + self.epsilon)
-        x *= self.scale
-        self.normal = x
-        output: Array = x * self.weight
-        output += self.bias
-        return output
+        self.input = torch.from_numpy(x)
+        output, *self.statistics = torch.native_layer_norm(
+            self.input, self.shape, self.weight, self.bias, self.epsilon
+        )
+        result: Array = output.numpy()
+        return result
 
     def backward(self, d_output: Array) -> Array:
-        np.einsum("ij,ij->j", d_output, self.normal, out=self.d_weight)
-        d_output.sum(0, out=self.d_bias)
-        d_normal: Array = d_output * self.weight
-        width = np.float32(d_normal.shape[1])
-        along = np.einsum("ij,ij->i", d_normal, self.normal)[:, None] / width
-        d_normal -= d_normal.mean(1, keepdims=True)
-        d_normal -= self.normal * along
-        d_normal *= self.scale
-        return d_normal
+        d_input, d_weight, d_bias = torch.ops.aten.native_layer_norm_backward(
+            torch.from_numpy(d_output),
+            self.input,
+            self.shape,
+            *self.statistics,
+            self.weight,
+            self.bias,
+            [True, True, True],
+        )
+        self.d_weight.copy_(d_weight)
+        self.d_bias.copy_(d_bias)
+        result: Array = d_input.numpy()
+        return result
 
 
 class DenseNetwork:

@@ -59,7 +59,7 @@ class EnvBatch(ABC):
     num_envs: int
     observation_space: gymnasium.Space[Any]  # of one environment, after pre-processing
     action_space: gymnasium.Space[Any]  # of one environment
-    vectorization: str  # how they are stepped, for people: "native", "loop", "threads", ...
+    vectorization: str  # how they are stepped, for people: "native", "loop", "processes"
     exactness: str = EXACT  # or UP_TO_RESET: what a resumed training can promise
     observations: Array  # the current ones, after `reset`, `step` and `load_state_dict`
 

@@ -17,7 +17,7 @@ from cleanrl_worker.evaluation.detection import PolicySource
 from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, play_episodes
 from cleanrl_worker.evaluation.loading import load_policy, training_arguments
 from cleanrl_worker.evaluation.policy import ROWS, Policy
-from cleanrl_worker.evaluation.summary import BatchSummary, SummaryFile, summarize
+from cleanrl_worker.evaluation.summary import BatchSummary, Conditions, SummaryFile, summarize
 from cleanrl_worker.kit.reporting import Reporter
 from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
 from cleanrl_worker.kit.video import VideoWriter
@@ -64,8 +64,8 @@ def run_batched_evaluation(
     """Plays what the plan says and returns the complete batches; `directory` is the run's.
 
     A batch that is stopped halfway counts for nothing: its short episodes have ended and its long
-    ones have not, so its figures would be wrong. Evaluating again in the same directory goes on
-    after the last complete batch.
+    ones have not, so its figures would be wrong. The same evaluation, started again in the same
+    directory, goes on after its last complete batch.
     """
     with ExitStack() as resources:
         envs = make_envs(source, plan)
@@ -75,14 +75,17 @@ def run_batched_evaluation(
         policy = load_policy(
             source, observation_space, action_space, slots=len(envs), device=device
         )
+        conditions = Conditions(
+            str(source.path), source.algo, source.env_id, plan.seed, plan.deterministic
+        )
         file = SummaryFile(directory)
-        first = file.next_episode(plan.seed)
+        first = file.next_episode(conditions)
         board = TensorBoardWriter(directory / "tensorboard_eval", purge_from=first + 1)
         resources.callback(board.close)
         videos = directory / "videos" / f"{run_id}-eval" if plan.capture_video else None
         gamma = training_arguments(source).gamma if plan.gamma is None else plan.gamma
         rules = EpisodeRules(plan.seed, gamma, plan.deterministic, plan.max_episode_steps)
-        evaluation = Evaluation(plan, rules, envs, policy, reporter, board, videos)
+        evaluation = Evaluation(plan, conditions, rules, envs, policy, reporter, board, videos)
         return evaluation.run(file, first, on_batch)
 
 
@@ -106,6 +109,7 @@ class Evaluation:
     def __init__(
         self,
         plan: EvaluationPlan,
+        conditions: Conditions,
         rules: EpisodeRules,
         envs: Sequence[gymnasium.Env[Any, Any]],
         policy: Policy,
@@ -113,7 +117,7 @@ class Evaluation:
         board: TensorBoardWriter,
         videos: Path | None,
     ) -> None:
-        self._plan, self._rules = plan, rules
+        self._plan, self._conditions, self._rules = plan, conditions, rules
         self._envs, self._policy = envs, policy
         self._reporter, self._board, self._videos = reporter, board, videos
         self._fps = float(envs[0].metadata.get("render_fps") or DEFAULT_FPS)
@@ -155,13 +159,8 @@ class Evaluation:
                 f"{len(numbers)} episodes; an unfinished batch is not counted"
             )
             return None
-        return summarize(
-            batch_index,
-            episodes,
-            seed=self._plan.seed,
-            deterministic=self._plan.deterministic,
-            duration_sec=time.perf_counter() - started,
-        )
+        duration_sec = time.perf_counter() - started
+        return summarize(self._conditions, batch_index, episodes, duration_sec)
 
     def _video(self, batch_index: int, number: int) -> VideoWriter:
         assert self._videos is not None

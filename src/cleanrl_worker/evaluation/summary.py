@@ -23,7 +23,18 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class BatchSummary:
+class Conditions:
+    """What makes two evaluations the same: their episodes then give the same returns."""
+
+    policy_path: str
+    algo: str
+    env_id: str
+    seed: int  # episode number k, from 0, has `seed + k`
+    deterministic: bool
+
+
+@dataclass(frozen=True)
+class BatchSummary(Conditions):
     batch_index: int  # counts from 1
     episodes: int
     avg_return: float
@@ -35,10 +46,8 @@ class BatchSummary:
     avg_length: float
     total_steps: int
     duration_sec: float
-    seed: int  # of the evaluation; its episode number k, from 0, has `seed + k`
     first_seed: int
     last_seed: int
-    deterministic: bool
     updated_at: float
 
     def figures(self) -> dict[str, float]:
@@ -58,11 +67,9 @@ class BatchSummary:
 
 
 def summarize(
+    conditions: Conditions,
     batch_index: int,
     episodes: Sequence[FinishedEpisode],
-    *,
-    seed: int,
-    deterministic: bool,
     duration_sec: float,
 ) -> BatchSummary:
     # By number, not as they ended: sums of floats depend on their order.
@@ -73,6 +80,7 @@ def summarize(
     with np.errstate(invalid="ignore"):  # an environment may well give infinite rewards
         std_return = float(returns.std())
     return BatchSummary(
+        **vars(conditions),
         batch_index=batch_index,
         episodes=len(episodes),
         avg_return=float(returns.mean()),
@@ -84,10 +92,8 @@ def summarize(
         avg_length=float(lengths.mean()),
         total_steps=int(lengths.sum()),
         duration_sec=duration_sec,
-        seed=seed,
-        first_seed=seed + episodes[0].number,
-        last_seed=seed + episodes[-1].number,
-        deterministic=deterministic,
+        first_seed=episodes[0].seed,
+        last_seed=episodes[-1].seed,
         updated_at=time.time(),
     )
 
@@ -103,11 +109,12 @@ class SummaryFile:
     def next_batch_index(self) -> int:
         return int(self.history[-1]["batch_index"]) + 1 if self.history else 1
 
-    def next_episode(self, seed: int) -> int:
-        """The first episode that an evaluation with this seed has not played yet."""
-        if not self.history or self.history[-1]["seed"] != seed:
+    def next_episode(self, conditions: Conditions) -> int:
+        """The first episode that this evaluation has not played yet."""
+        last = self.history[-1] if self.history else {}
+        if any(last.get(name) != value for name, value in vars(conditions).items()):
             return 0
-        return int(self.history[-1]["last_seed"]) - seed + 1
+        return int(last["last_seed"]) - conditions.seed + 1
 
     def append(self, summary: BatchSummary) -> None:
         entry = to_json(asdict(summary))
@@ -123,7 +130,7 @@ class SummaryFile:
             content = read_json(self.path)
             history: list[dict[str, Any]] = [] if content is None else list(content["history"])
             for entry in history:
-                int(entry["batch_index"]), int(entry["seed"]), int(entry["last_seed"])
+                int(entry["batch_index"]), int(entry["last_seed"])
         except (ValueError, TypeError, KeyError, OSError) as error:
             log.warning("summary.discarded", path=str(self.path), error=str(error))
             return []

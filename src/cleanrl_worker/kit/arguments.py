@@ -32,7 +32,7 @@ class Arguments:
     cuda: bool = option(False, help="train on the GPU; refused when there is none")
     compile: bool = option(False, help="on a GPU: torch.compile and CUDA graphs")
     threads: int = option(0, help="CPU threads of torch; 0 chooses by the network's size", minimum=0)
-    vectorization: Literal["auto", "native", "loop", "threads", "processes"] = option(
+    vectorization: Literal["auto", "native", "loop", "processes"] = option(
         "auto", help="how the environments are stepped; auto takes the fastest correct way"
     )
     capture_video: bool = option(False, help="record videos of the first environment")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -140,13 +142,10 @@ def _open_files(
 ) -> TrainingFiles:
     purge_from = None
     if folder is None:
-        started_at = int(time.time())
-        name = run_name(arguments.env_id, arguments.exp_name, arguments.seed, started_at)
-        folder = directory / "runs" / name
+        folder = _new_run_folder(arguments, directory)
     elif checkpoint is not None:
         # What the crashed attempt logged after its last checkpoint is done over.
         purge_from = checkpoint.step + 1
-    folder.mkdir(parents=True, exist_ok=True)
     values = config_to_dict(arguments)
     tensorboard = directory / arguments.tensorboard_dir if arguments.tensorboard_dir else folder
     board = TensorBoardWriter(tensorboard, purge_from=purge_from)
@@ -164,3 +163,14 @@ def _open_files(
         wandb = WandbWriter(directory, settings)
         resources.callback(wandb.close)
     return TrainingFiles(folder, tensorboard, board, wandb)
+
+
+def _new_run_folder(arguments: Arguments, directory: Path) -> Path:
+    """Never one that exists: two trainings that start within a second must not share theirs."""
+    for timestamp in itertools.count(int(time.time())):
+        name = run_name(arguments.env_id, arguments.exp_name, arguments.seed, timestamp)
+        folder = directory / "runs" / name
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+    raise AssertionError("unreachable")

@@ -12,6 +12,7 @@ from gymnasium.utils import seeding
 
 from cleanrl_worker.environments.batch import Array, EnvBatch, Episode, Step
 from cleanrl_worker.environments.single import make_single
+from mosaic.errors import WorkerError
 
 State = tuple[float, ...]
 _NO_FINALS: Mapping[int, Array] = {}
@@ -123,6 +124,11 @@ class NativeBatch(EnvBatch):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if len(state.get("states", ())) != self.num_envs:
+            raise WorkerError(
+                f"The checkpoint does not hold the states of {self.num_envs} native environments",
+                hint="resume with the num_envs and vectorization it was saved with",
+            )
         self._states = [tuple(row) for row in np.asarray(state["states"]).tolist()]
         self.observations = np.array(state["observations"], dtype=np.float32)
         self._returns = [float(value) for value in state["returns"]]

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cleanrl_worker.environments.making import make_env_batch
+from mosaic.errors import WorkerError
 from tests.unit.cleanrl_worker.environments.batch_comparison import (
     assert_same_step,
     random_actions,
@@ -112,3 +113,13 @@ def test_goes_on_exactly_from_a_saved_state(env_id: str) -> None:
     for _ in range(600):
         actions = draw()
         assert_same_step(resumed.step(actions), envs.step(actions))
+
+
+def test_a_state_of_another_batch_is_refused() -> None:
+    native, loop = (make_env_batch("CartPole-v1", 2, vectorization=way) for way in ("auto", "loop"))
+    native.reset(0)
+    loop.reset(0)
+    with pytest.raises(WorkerError, match="2 native environments"):
+        native.load_state_dict(loop.state_dict())
+    with pytest.raises(WorkerError, match="environments stepped natively"):
+        loop.load_state_dict(native.state_dict())

@@ -6,27 +6,33 @@ import json
 import logging
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cleanrl_worker.evaluation import summary as summary_module
 from cleanrl_worker.evaluation.episodes import FinishedEpisode
-from cleanrl_worker.evaluation.summary import BatchSummary, SummaryFile, summarize
+from cleanrl_worker.evaluation.summary import BatchSummary, Conditions, SummaryFile, summarize
 
 FIELDS = {
     "batch_index", "episodes", "avg_return", "min_return", "max_return", "median_return",
     "std_return", "duration_sec", "avg_length", "updated_at", "first_seed", "last_seed", "seed",
+    "policy_path", "env_id", "algo", "deterministic",
 }  # fmt: skip
+CONDITIONS = Conditions("ppo.cleanrl_model", "ppo", "CartPole-v1", seed=7, deterministic=True)
 
 
 def episode(number: int, total_reward: float, length: int = 10) -> FinishedEpisode:
-    return FinishedEpisode(number, 7 + number, total_reward, total_reward / 2, length, True, False)
+    return FinishedEpisode(
+        number, CONDITIONS.seed + number, total_reward, total_reward / 2, length, True, False
+    )
 
 
 def batch(index: int, first: int = 0, returns: tuple[float, ...] = (1.0, 2.0, 6.0)) -> BatchSummary:
     episodes = [episode(first + offset, value) for offset, value in enumerate(returns)]
-    return summarize(index, episodes, seed=7, deterministic=True, duration_sec=0.5)
+    return summarize(CONDITIONS, index, episodes, duration_sec=0.5)
 
 
 def test_figures_of_a_batch() -> None:
@@ -41,7 +47,7 @@ def test_figures_of_a_batch() -> None:
 def test_order_in_which_episodes_end_does_not_matter() -> None:
     episodes = [episode(number, 0.1 * number) for number in range(7)]
     forwards, backwards = (
-        summarize(1, given, seed=7, deterministic=True, duration_sec=0.0).figures()
+        summarize(CONDITIONS, 1, given, duration_sec=0.0).figures()
         for given in (episodes, episodes[::-1])
     )
     assert forwards == backwards
@@ -59,14 +65,25 @@ def test_file_holds_the_latest_batch_and_all_before(tmp_path: Path) -> None:
 
 def test_next_attempt_goes_on_after_the_last_batch(tmp_path: Path) -> None:
     fresh = SummaryFile(tmp_path)
-    assert (fresh.next_batch_index, fresh.next_episode(7)) == (1, 0)
+    assert (fresh.next_batch_index, fresh.next_episode(CONDITIONS)) == (1, 0)
     fresh.append(batch(1))
     again = SummaryFile(tmp_path)
-    assert (again.next_batch_index, again.next_episode(7)) == (2, 3)
-    assert again.next_episode(100) == 0, "another seed is another evaluation"
+    assert (again.next_batch_index, again.next_episode(CONDITIONS)) == (2, 3)
     again.append(batch(2, first=3))
     content = json.loads((tmp_path / "eval_summary.json").read_text())
     assert [entry["batch_index"] for entry in content["history"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 8}, {"policy_path": "b"}, {"env_id": "b"}, {"deterministic": False}]
+)
+def test_another_evaluation_begins_with_its_first_episode(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    SummaryFile(tmp_path).append(batch(1))
+    other = SummaryFile(tmp_path)
+    assert other.next_episode(replace(CONDITIONS, **change)) == 0
+    assert other.next_batch_index == 2
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"history": 3}', '{"history": [{"seed": 1}]}'])
@@ -122,7 +139,7 @@ def test_history_of_an_endless_evaluation_is_bounded(
         file.append(batch(index, first=3 * (index - 1)))
     again = SummaryFile(tmp_path)
     assert [entry["batch_index"] for entry in again.history] == [3, 4, 5]
-    assert (again.next_batch_index, again.next_episode(7)) == (6, 15)
+    assert (again.next_batch_index, again.next_episode(CONDITIONS)) == (6, 15)
 
 
 def test_returns_that_are_no_numbers_are_still_json(tmp_path: Path) -> None:
