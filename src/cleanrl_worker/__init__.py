@@ -1,6 +1,11 @@
 """Fast single-agent learners under CleanRL's names, with checkpoints that resume exactly."""
 
-from mosaic.worker import Lane, ReadinessCheck, WorkerCapabilities, WorkerMetadata
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mosaic.contracts.capabilities import WorkerCapabilities
 
 __version__ = "0.1.0"
 
@@ -9,7 +14,14 @@ _INSTALL = 'pip install "mosaic-rl[cleanrl]"'
 
 def get_worker_metadata() -> WorkerCapabilities:
     """Entry point in the group `mosaic.workers`; must not import torch or gymnasium."""
+    # Imported here: the catalogue of algorithms, below this package, has milliseconds only.
     from cleanrl_worker.config import worker_config_schema
+    from mosaic.contracts.capabilities import (
+        Lane,
+        ReadinessCheck,
+        WorkerCapabilities,
+        WorkerMetadata,
+    )
 
     return WorkerCapabilities(
         worker_type="cleanrl",

@@ -7,6 +7,9 @@ from torch import Tensor
 
 from cleanrl_worker.agents.q_network import ActionValueNetwork, ObservationInput, value_layers
 
+SMALLEST_PROBABILITY = 1e-5
+LARGEST_PROBABILITY = 1.0 - SMALLEST_PROBABILITY  # beyond these two the loss is flat
+
 
 class C51Network(ActionValueNetwork):
     atoms: Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, SupportsFloat, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -20,7 +20,13 @@ from cleanrl_worker.kit.replay_buffer import Batch
 
 Network = TypeVar("Network", bound=ActionValueNetwork)
 Actions = NDArray[np.int64]
-Learned = tuple[SupportsFloat, SupportsFloat]  # the loss and the mean value of the actions taken
+
+
+class Figures(NamedTuple):
+    """What a chart shows of an update; costs time, so it is only worked out when asked for."""
+
+    loss: float
+    mean_value: float  # of the actions taken
 
 
 class QLearner(ABC, Generic[Network]):
@@ -41,8 +47,12 @@ class QLearner(ABC, Generic[Network]):
         """The action of highest value for each observation."""
 
     @abstractmethod
-    def learn(self, batch: Batch) -> Learned:
+    def learn(self, batch: Batch) -> None:
         """One step of the optimiser on a batch of transitions."""
+
+    @abstractmethod
+    def figures(self) -> Figures:
+        """Of the last batch, before its step."""
 
     def sync_target(self, tau: float) -> None:
         """Move the target network this fraction of the way to the learning one."""
@@ -74,6 +84,7 @@ class AutogradLearner(QLearner[Network]):
         self._device = self._flat.values.device
         self._use_graph = use_graph and self._device.type == "cuda"
         self._update: Callable[..., Tensor] | None = None
+        self._figures = torch.zeros(2)
 
     @abstractmethod
     def loss(self, batch: Transitions) -> tuple[Tensor, Tensor]:
@@ -85,14 +96,16 @@ class AutogradLearner(QLearner[Network]):
         actions: Actions = values.argmax(1).cpu().numpy()
         return actions
 
-    def learn(self, batch: Batch) -> Learned:
+    def learn(self, batch: Batch) -> None:
         tensors = [torch.from_numpy(array).to(self._device) for array in batch]
         if self._update is None:
             self._update = self.update
             if self._use_graph:
                 self._update = graphed(self.update, tensors, self.optimizer.tensors())
-        loss, value = self._update(*tensors)
-        return loss, value
+        self._figures = self._update(*tensors)
+
+    def figures(self) -> Figures:
+        return Figures(*self._figures.tolist())
 
     def update(self, *batch: Tensor) -> Tensor:
         """The loss and the mean value of the actions taken, in one tensor."""

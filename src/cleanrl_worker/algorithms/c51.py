@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor
 
-from cleanrl_worker.agents.c51_network import C51Network
+from cleanrl_worker.agents.c51_network import LARGEST_PROBABILITY, SMALLEST_PROBABILITY, C51Network
 from cleanrl_worker.agents.q_learner import AutogradLearner, QLearner, Transitions
 from cleanrl_worker.agents.q_network import spaces_of
 from cleanrl_worker.algorithms.dqn import DQNArguments, learn_from_replay
-from cleanrl_worker.analytic.c51_learner import SMALLEST_PROBABILITY, AnalyticC51Learner
+from cleanrl_worker.analytic.c51_learner import AnalyticC51Learner
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.seeding import choose_threads
@@ -79,25 +79,22 @@ class AutogradC51Learner(AutogradLearner[C51Network]):
             discounts = self.gamma * (1.0 - batch.terminated)
             wanted = project(following[rows, best], batch.rewards, discounts, self.target.atoms)
         chosen = self.network.distributions(batch.observations)[rows, batch.actions]
-        likely = chosen.clamp(SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+        likely = chosen.clamp(SMALLEST_PROBABILITY, LARGEST_PROBABILITY)
         return -(wanted * likely.log()).sum(1).mean(), self.network.values(chosen)
 
 
 def project(probabilities: Tensor, rewards: Tensor, discounts: Tensor, atoms: Tensor) -> Tensor:
     """Move each atom to `reward + discount * atom`; the two nearest atoms share its probability."""
-    size, count = probabilities.shape
-    moved = rewards[:, None] + discounts[:, None] * atoms
-    places = (moved - atoms[0]) * ((count - 1) / (atoms[-1] - atoms[0]))
-    places = places.clamp(0, count - 1)
+    last = len(atoms) - 1
+    moved = torch.addcmul(rewards[:, None], discounts[:, None], atoms)
+    places = (moved - atoms[0]).mul_(last / (atoms[last] - atoms[0])).clamp_(0, last)
     below = places.floor()
-    share_above = places - below
-    first = torch.arange(0, size * count, count, device=atoms.device)[:, None]
-    lower = (below.long() + first).flatten()
-    upper = (places.ceil().long() + first).flatten()
-    projected = torch.zeros_like(probabilities).flatten()
-    projected.index_add_(0, lower, (probabilities * (1.0 - share_above)).flatten())
-    projected.index_add_(0, upper, (probabilities * share_above).flatten())
-    return projected.view(size, count)
+    above_share = places.sub_(below) * probabilities
+    lower = below.long()
+    upper = (lower + 1).clamp_(max=last)  # from the last place a share of 0 goes nowhere
+    projected = torch.zeros_like(probabilities)
+    projected.scatter_add_(1, lower, probabilities - above_share)
+    return projected.scatter_add_(1, upper, above_share)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class ContinuousLearner(ABC):
         actions: ActionRange,
         device: torch.device,
     ) -> None:
-        self.actions = actions
+        self.action_range = actions
         self.gamma, self.tau = arguments.gamma, arguments.tau
         self.batch_size = arguments.batch_size
         self.policy_frequency = arguments.policy_frequency
@@ -158,7 +158,7 @@ def learn_by_replay(
     learner: ContinuousLearner,
 ) -> None:
     """Act, store, learn: one update for each step of all environments."""
-    observation_shape, action_shape = (vector_size(envs),), (learner.actions.size,)
+    observation_shape, action_shape = (vector_size(envs),), (learner.action_range.size,)
     buffer = ReplayBuffer(
         arguments.buffer_size,
         observation_shape,
@@ -176,7 +176,7 @@ def learn_by_replay(
         is_learning = session.global_step > arguments.learning_starts
         iteration = session.global_step // envs.num_envs
         if is_random:
-            actions = learner.actions.random(envs.num_envs, session.rng)
+            actions = learner.action_range.random(envs.num_envs, session.rng)
         else:
             actions = learner.explore(observations, session.rng)
         step = envs.step(actions)

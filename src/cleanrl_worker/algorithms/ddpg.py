@@ -83,13 +83,13 @@ class DDPGLearner(ContinuousLearner):
         self._heads_now = self.make_heads(self.actor, self._actor_weights)
 
     def make_actor(self, observation_size: int) -> DeterministicActor:
-        return DeterministicActor(observation_size, self.actions, batched_range=True)
+        return DeterministicActor(observation_size, self.action_range, batched_range=True)
 
     def explore(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float32]:
         (actions,) = self._heads_now(observations)
-        self.actions.stretch(np.tanh(actions, out=actions))
+        self.action_range.stretch(np.tanh(actions, out=actions))
         actions += rng.standard_normal(actions.shape, np.float32) * self.exploration_deviation
-        return actions.clip(self.actions.low, self.actions.high, out=actions)
+        return actions.clip(self.action_range.low, self.action_range.high, out=actions)
 
     def update(self, batch: Batch, iteration: int) -> None:
         self.rows.fill(batch)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from cleanrl_worker.agents.q_learner import AutogradLearner, Learned, Network, QLearner, Transitions
+from cleanrl_worker.agents.q_learner import AutogradLearner, Network, QLearner, Transitions
 from cleanrl_worker.agents.q_network import ObservationInput, QNetwork, spaces_of
 from cleanrl_worker.algorithms.exploration import (
     announce_exploration,
@@ -113,13 +113,13 @@ def learn_from_replay(
             epsilon = play_until_update(arguments, session, envs, learner, buffer)
             end = session.global_step
             if end > arguments.learning_starts:
-                learned: Learned | None = None
-                for _ in range(multiples_within(start, end, arguments.train_frequency)):
-                    learned = learner.learn(buffer.sample(arguments.batch_size, session.rng))
-                if learned and multiples_within(start, end, LOG_INTERVAL):
-                    loss, value = map(float, learned)
-                    figures = {"losses/q_values": value, "charts/epsilon": epsilon}
-                    session.record({loss_name: loss, **figures})
+                updates = multiples_within(start, end, arguments.train_frequency)
+                for _ in range(updates):
+                    learner.learn(buffer.sample(arguments.batch_size, session.rng))
+                if updates and multiples_within(start, end, LOG_INTERVAL):
+                    loss, value = learner.figures()
+                    figures = {loss_name: loss, "losses/q_values": value}
+                    session.record({**figures, "charts/epsilon": epsilon})
                 if multiples_within(start, end, arguments.target_network_frequency):
                     learner.sync_target(arguments.tau)
             session.checkpoint_if_due()

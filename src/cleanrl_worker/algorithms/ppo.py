@@ -159,8 +159,8 @@ class Policy(Protocol):
 
     distribution: ActionDistribution
 
-    def refresh(self) -> None:
-        """Take over the weights as they are now learnt."""
+    def start_rollout(self, rows: int) -> None:
+        """The weights will not change now, and there are so many environments."""
 
     def act(self, observations: NDArray[Any], noise: Array) -> Actions: ...
 
@@ -214,7 +214,7 @@ def play(
     steps = arguments.rollout_steps(session.global_step)
     noise = policy.distribution.draw_noise(session.rng, steps, envs.num_envs)
     action_shape = (envs.num_envs, *(envs.action_space.shape or ()))
-    policy.refresh()
+    policy.start_rollout(envs.num_envs)
     rollout.start(envs.observations)
     for index in range(steps):
         actions = policy.act(rollout.observations[index], noise[index])

@@ -100,8 +100,8 @@ class TorchPolicy:
         self.note = session.note
         self.run_policy: Function | None = None if wants_graph(arguments, session) else agent.policy
 
-    def refresh(self) -> None:
-        """The learner's network is this one."""
+    def start_rollout(self, rows: int) -> None:
+        """The network is the learner's own."""
 
     @torch.no_grad()
     def act(self, observations: NDArray[Any], noise: Array) -> Actions:

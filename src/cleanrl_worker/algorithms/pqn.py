@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from cleanrl_worker.agents.pqn_network import PQNNetwork
-from cleanrl_worker.agents.q_learner import Actions, Learned
+from cleanrl_worker.agents.q_learner import Actions, Figures
 from cleanrl_worker.agents.q_network import spaces_of
 from cleanrl_worker.algorithms.advantages import backward_sums, minibatch_bounds
 from cleanrl_worker.algorithms.exploration import (
@@ -72,8 +72,11 @@ class PQNLearner(Protocol):
     def best_values(self, observations: NDArray[Any]) -> Array:
         """The values of these actions."""
 
-    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> Learned:
+    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
         """One step of the optimiser towards these returns."""
+
+    def figures(self) -> Figures:
+        """Of the last minibatch, before its step."""
 
 
 def train(arguments: PQNArguments, session: Session) -> None:
@@ -95,11 +98,12 @@ def train(arguments: PQNArguments, session: Session) -> None:
             while session.goes_on():
                 learner.optimizer.learning_rate = arguments.rate_at(session.global_step)
                 epsilon = play(arguments, session, envs, learner, rollout)
-                loss, value = learn(arguments, session, learner, rollout)
+                learn(arguments, session, learner, rollout)
+                loss, value = learner.figures()
                 session.record(
                     {
-                        "losses/td_loss": float(loss),
-                        "losses/q_values": float(value),
+                        "losses/td_loss": loss,
+                        "losses/q_values": value,
                         "charts/epsilon": epsilon,
                         "charts/learning_rate": learner.optimizer.learning_rate,
                     }
@@ -143,10 +147,8 @@ def play(
     return epsilon
 
 
-def learn(
-    arguments: PQNArguments, session: Session, learner: PQNLearner, rollout: Rollout
-) -> Learned:
-    """Several passes over the rollout in random minibatches; returns what the last one gave."""
+def learn(arguments: PQNArguments, session: Session, learner: PQNLearner, rollout: Rollout) -> None:
+    """Several passes over the rollout, in random minibatches."""
     steps = rollout.steps
     returns = lambda_returns(
         rollout.rewards[:steps],
@@ -160,13 +162,11 @@ def learn(
     actions = merged(rollout.actions[:steps])
     size = len(actions)
     bounds = minibatch_bounds(size, arguments.num_minibatches, rollout.actions.size)
-    learned: Learned = 0.0, 0.0
     for _ in range(arguments.update_epochs):
         order = session.rng.permutation(size)
         for start, end in pairwise(bounds):
             rows = order[start:end]
-            learned = learner.learn(observations[rows], actions[rows], returns[rows])
-    return learned
+            learner.learn(observations[rows], actions[rows], returns[rows])
 
 
 def successor_values(learner: PQNLearner, rollout: Rollout) -> Array:
@@ -196,7 +196,8 @@ def lambda_returns(
     discounts = (~terminated).astype(np.float32) * np.float32(gamma)
     carried = discounts * np.float32(q_lambda) * ~ended
     carried[-1] = 0.0
-    return backward_sums(rewards + (discounts - carried) * following, carried)
+    kept: Array = np.subtract(discounts, carried)
+    return backward_sums(rewards + kept * following, carried)
 
 
 def merged(rows: NDArray[Any]) -> NDArray[Any]:
@@ -213,6 +214,7 @@ class AutogradPQNLearner:
         self._device = self._flat.values.device
         self._max_grad_norm = max_grad_norm
         self.optimizer = FlatRAdam(self._flat, learning_rate)
+        self._figures = torch.zeros(()), torch.zeros(())
 
     @torch.no_grad()
     def greedy(self, observations: NDArray[Any]) -> Actions:
@@ -224,7 +226,7 @@ class AutogradPQNLearner:
         values: Array = self._network(self._tensor(observations)).amax(1).cpu().numpy()
         return values
 
-    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> Learned:
+    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
         values = self._network(self._tensor(observations))
         chosen = values.gather(1, self._tensor(actions)[:, None]).squeeze(1)
         loss = mse_loss(chosen, self._tensor(returns))
@@ -232,7 +234,11 @@ class AutogradPQNLearner:
         loss.backward()  # type: ignore[no-untyped-call]
         self._flat.clip_gradient(self._max_grad_norm)
         self.optimizer.step()
-        return loss.detach(), chosen.detach().mean()
+        self._figures = loss.detach(), chosen.detach().mean()
+
+    def figures(self) -> Figures:
+        loss, value = self._figures
+        return Figures(loss.item(), value.item())
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(array).to(self._device)

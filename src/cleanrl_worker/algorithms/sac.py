@@ -108,7 +108,7 @@ class SACLearner(ContinuousLearner):
         log_std += LOG_STD_MIDDLE
         deviation = np.exp(log_std, out=log_std)
         actions += deviation * rng.standard_normal(actions.shape, np.float32)
-        return self.actions.stretch(np.tanh(actions, out=actions))
+        return self.action_range.stretch(np.tanh(actions, out=actions))
 
     def update(self, batch: Batch, iteration: int) -> None:
         self.rows.fill(batch)

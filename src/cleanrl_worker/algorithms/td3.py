@@ -44,7 +44,7 @@ class TD3Learner(DDPGLearner):
         self._high = torch.from_numpy(actions.high).to(device)
 
     def make_actor(self, observation_size: int) -> DeterministicActor:
-        return DeterministicActor(observation_size, self.actions)
+        return DeterministicActor(observation_size, self.action_range)
 
     def next_actions(self) -> Tensor:
         """Actions nearby count as well, so a critic's narrow error is no goal for the policy."""

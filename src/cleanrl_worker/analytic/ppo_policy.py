@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cleanrl_worker.agents.mlp import ContinuousTowers, DiscreteTowers
 from cleanrl_worker.analytic.dense_network import Array, DenseNetwork
+from cleanrl_worker.analytic.frozen_tower import FrozenTower
 from cleanrl_worker.analytic.ppo_distributions import (
     ActionDistribution,
     Actions,
@@ -33,11 +34,13 @@ class DensePolicy:
             self.actor = DenseNetwork(agent.actor)
             self.distribution = CategoricalDistribution(agent.num_actions)
 
-    def refresh(self) -> None:
-        """The weights are the learner's own."""
+        self.acting = FrozenTower(self.actor)
+
+    def start_rollout(self, rows: int) -> None:
+        self.acting.freeze(rows)
 
     def act(self, observations: NDArray[Any], noise: Array) -> Actions:
-        return self.distribution.sample(self.actor.forward(observations), noise)
+        return self.distribution.sample(self.acting.forward(observations), noise)
 
     def judge(self, observations: NDArray[Any]) -> tuple[Array, Array]:
         """Outputs of the policy and values, for many rows at once."""
@@ -56,5 +59,6 @@ class MirroredPolicy(DensePolicy):
         self.copied = FlatParameters(mirror).values
         super().__init__(mirror)
 
-    def refresh(self) -> None:
+    def start_rollout(self, rows: int) -> None:
         self.copied.data.copy_(self.source.data)
+        super().start_rollout(rows)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cleanrl_worker.agents.pqn_network import PQNNetwork
-from cleanrl_worker.agents.q_learner import Actions, Learned
+from cleanrl_worker.agents.q_learner import Actions, Figures
 from cleanrl_worker.analytic.dense_network import Array, DenseNetwork
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.flat_radam import FlatRAdam
@@ -23,6 +23,7 @@ class AnalyticPQNLearner:
         self._gradient = flat.gradient_array
         self._inputs = network.inputs
         self._layers = DenseNetwork(network.network)
+        self._errors = self._chosen = np.zeros(1, np.float32)
 
     def greedy(self, observations: NDArray[Any]) -> Actions:
         actions: Actions = self._values(observations).argmax(1)
@@ -35,25 +36,24 @@ class AnalyticPQNLearner:
     def _values(self, observations: NDArray[Any]) -> Array:
         return self._layers.forward(self._inputs.array(observations))
 
-    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> Learned:
-        loss, value = self.gradient(observations, actions, returns)
+    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
+        self.store_gradient(observations, actions, returns)
         gradient = self._gradient
         norm = math.sqrt(float(gradient @ gradient))
         if norm > self._max_grad_norm:
             gradient *= np.float32(self._max_grad_norm / (norm + 1e-6))
         self.optimizer.step()
-        return loss, value
 
-    def gradient(
-        self, observations: NDArray[Any], actions: Actions, returns: Array
-    ) -> tuple[float, float]:
-        """Leaves it in the parameters' `.grad`; returns the loss and the mean value."""
+    def figures(self) -> Figures:
+        return Figures(float(np.mean(self._errors**2)), float(self._chosen.mean()))
+
+    def store_gradient(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
+        """Leaves it in the parameters' `.grad`."""
         values = self._values(observations)
         size = len(values)
         taken = np.arange(size), actions
-        chosen = values[taken]
-        errors = chosen - returns
+        self._chosen = values[taken]
+        self._errors = errors = self._chosen - returns
         d_values = np.zeros_like(values)
         d_values[taken] = errors * np.float32(2.0 / size)
         self._layers.backward(d_values)
-        return float(errors @ errors) / size, float(chosen.mean())

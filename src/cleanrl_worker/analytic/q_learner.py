@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cleanrl_worker.agents.q_learner import Actions, Learned, QLearner
+from cleanrl_worker.agents.q_learner import Actions, Figures, QLearner
 from cleanrl_worker.agents.q_network import QNetwork
 from cleanrl_worker.analytic.dense_network import DenseNetwork
 from cleanrl_worker.kit.replay_buffer import Batch
@@ -19,28 +19,30 @@ class AnalyticQLearner(QLearner[QNetwork]):
         self._inputs = network.inputs
         self._online = DenseNetwork(self.network.network)
         self._older = DenseNetwork(self.target.network)
+        self._errors = self._chosen = np.zeros(1, np.float32)
 
     def greedy(self, observations: NDArray[Any]) -> Actions:
         actions: Actions = self._online.forward(self._inputs.array(observations)).argmax(1)
         return actions
 
-    def learn(self, batch: Batch) -> Learned:
-        loss, value = self.gradient(batch)
+    def learn(self, batch: Batch) -> None:
+        self.store_gradient(batch)
         self.optimizer.step()
-        return loss, value
 
-    def gradient(self, batch: Batch) -> tuple[float, float]:
-        """Leaves it in the parameters' `.grad`; returns the loss and the mean value."""
+    def figures(self) -> Figures:
+        return Figures(float(np.mean(self._errors**2)), float(self._chosen.mean()))
+
+    def store_gradient(self, batch: Batch) -> None:
+        """Leaves it in the parameters' `.grad`."""
         following = self._older.forward(self._inputs.array(batch.next_observations)).max(1)
         following *= np.float32(self.gamma)
         following *= 1.0 - batch.terminated
         values = self._online.forward(self._inputs.array(batch.observations))
         size = len(values)
         taken = np.arange(size), batch.actions
-        chosen = values[taken]
-        errors = chosen - batch.rewards
+        self._chosen = values[taken]
+        self._errors = errors = self._chosen - batch.rewards
         errors -= following
         d_values = np.zeros_like(values)
         d_values[taken] = errors * np.float32(2.0 / size)
         self._online.backward(d_values)
-        return float(errors @ errors) / size, float(chosen.mean())

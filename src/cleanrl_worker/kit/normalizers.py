@@ -34,8 +34,10 @@ class ObservationScale:
         total = self.count + size
         centre = batch[0] if size == 1 else np.add.reduce(batch, axis=0, dtype=np.float64) / size
         delta = centre - self.mean
+        spread = delta * delta
+        spread *= self.count * size / total**2
         self.var *= self.count / total
-        self.var += delta * delta * (self.count * size / total**2)
+        self.var += spread
         if size > 1:
             deviations = batch - centre
             deviations *= deviations
@@ -45,10 +47,13 @@ class ObservationScale:
         self.count = total
 
     def __call__(self, observations: Array) -> Array:
+        if observations.ndim > self.mean.ndim and len(observations) == 1:
+            # Arrays of equal shape spare numpy the broadcasting, which costs more than the sums.
+            return self(observations[0])[np.newaxis]
         scaled = observations - self.mean
         scaled /= np.sqrt(self.var + _EPSILON)
-        np.maximum(scaled, -_LIMIT, out=scaled)
-        np.minimum(scaled, _LIMIT, out=scaled)
+        np.maximum(scaled, -_LIMIT, scaled)
+        np.minimum(scaled, _LIMIT, scaled)
         return scaled.astype(np.float32)
 
     def state_dict(self) -> dict[str, Any]:
@@ -74,23 +79,22 @@ class RewardScale:
         self.count = _FIRST_COUNT
 
     def __call__(self, rewards: Array) -> Array:
-        gamma = self._gamma
+        gamma, values = self._gamma, rewards.tolist()
         self._returns = returns = [
-            total * gamma + reward
-            for total, reward in zip(self._returns, rewards.tolist(), strict=True)
+            total * gamma + reward for total, reward in zip(self._returns, values, strict=True)
         ]
         size = len(returns)
-        total_count = self.count + size
+        count = self.count + size
         centre = sum(returns) / size
         delta = centre - self.mean
         spread = sum([(value - centre) ** 2 for value in returns])
-        spread += self.var * self.count + delta**2 * self.count * size / total_count
-        self.var = spread / total_count
-        self.mean += delta * size / total_count
-        self.count = total_count
-        scaled = rewards / np.float32(sqrt(self.var + _EPSILON))
-        np.maximum(scaled, -_LIMIT, out=scaled)
-        return np.minimum(scaled, _LIMIT, out=scaled)
+        self.var = (spread + self.var * self.count + delta**2 * self.count * size / count) / count
+        self.mean += delta * size / count
+        self.count = count
+        scale = 1 / sqrt(self.var + _EPSILON)
+        return np.array(
+            [min(max(reward * scale, -_LIMIT), _LIMIT) for reward in values], dtype=np.float32
+        )
 
     def forget(self, index: int) -> None:
         """An episode ended there."""

@@ -52,6 +52,8 @@ class DriftingPoints(EnvBatch):
     def step(self, actions: Array) -> Step:
         before = self.observations
         shift = np.asarray(actions, float).reshape(self.num_envs, -1).mean(1, keepdims=True)
+        if isinstance(self.action_space, gymnasium.spaces.Discrete):
+            shift -= (int(self.action_space.n) - 1) / 2
         observations = before + self.push * shift * [1.0, 0.5, 0.25]
         rewards = (-np.abs(observations[:, 0])).astype(np.float32)
         self._ages += 1
@@ -86,6 +88,9 @@ class DriftingPoints(EnvBatch):
 
     def close(self) -> None:
         self.is_closed = True
+
+    def mean_reward(self, steps: slice) -> float:
+        return float(np.mean([step.rewards for _, _, step in self.taken[steps]]))
 
 
 class RememberingReporter:

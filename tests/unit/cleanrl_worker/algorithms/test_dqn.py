@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from cleanrl_worker.agents.q_learner import QLearner
+from cleanrl_worker.agents.q_learner import Figures, QLearner
 from cleanrl_worker.agents.q_network import QNetwork
 from cleanrl_worker.algorithms import dqn
 from cleanrl_worker.algorithms.dqn import DQNArguments
@@ -58,10 +58,12 @@ class WatchedLearner(QLearner[QNetwork]):
         self.asked_at.append(self.session.global_step)
         return np.zeros(len(observations), np.int64)
 
-    def learn(self, batch: Batch) -> tuple[float, float]:
+    def learn(self, batch: Batch) -> None:
         self.learnt_at.append(self.session.global_step)
         self.batches.append(batch)
-        return 0.5, 2.0
+
+    def figures(self) -> Figures:
+        return Figures(loss=0.5, mean_value=2.0)
 
     def sync_target(self, tau: float) -> None:
         self.synced_at.append(self.session.global_step)
@@ -158,10 +160,10 @@ def test_a_training_from_frames_resumes_exactly_too(
 ) -> None:
     monkeypatch.setattr(dqn, "make_env_batch", lambda _, num_envs, **__: BlinkingFrames(num_envs))
     arguments = replace(
-        SMALL, total_timesteps=32, learning_starts=8, batch_size=2, checkpoint_interval=8
+        SMALL, total_timesteps=16, learning_starts=4, batch_size=2, checkpoint_interval=4
     )
     whole, resumed = whole_and_resumed_weights(
-        arguments, lambda session: dqn.train(arguments, session), tmp_path, resume_at=16
+        arguments, lambda session: dqn.train(arguments, session), tmp_path, resume_at=8
     )
     assert weight_hash(whole) == weight_hash(resumed)
 

@@ -81,9 +81,8 @@ def test_every_row_is_learnt_once_per_epoch(monkeypatch: pytest.MonkeyPatch) -> 
     learnt: list[Any] = []
 
     class Collector(FirstNumber):
-        def learn(self, observations: Any, actions: Any, returns: Any) -> tuple[float, float]:
+        def learn(self, observations: Any, actions: Any, returns: Any) -> None:
             learnt.append(np.concatenate([observations[:, 0], actions]))
-            return 0.0, 0.0
 
     envs = DriftingPoints(2, action_space=THREE_ACTIONS)
     session = seeded_session(SMALL)

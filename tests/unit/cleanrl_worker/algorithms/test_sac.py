@@ -22,6 +22,7 @@ from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
     assert_same_weights,
     random_batch,
+    seeded_session,
     whole_and_resumed_weights,
 )
 
@@ -33,8 +34,10 @@ def make_learner(arguments: SACArguments) -> SACLearner:
     return SACLearner(arguments, 3, ActionRange.of(DriftingPoints().action_space), CPU)
 
 
-def train(arguments: SACArguments, session: Session) -> None:
-    learn_by_replay(arguments, session, DriftingPoints(), make_learner(arguments))
+def train(arguments: SACArguments, session: Session) -> DriftingPoints:
+    envs = DriftingPoints()
+    learn_by_replay(arguments, session, envs, make_learner(arguments))
+    return envs
 
 
 def sample(actor: SoftActor, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -151,3 +154,13 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
         arguments, lambda session: train(arguments, session), tmp_path, resume_at=45
     )
     assert weight_hash(whole) == weight_hash(resumed)
+
+
+def test_it_learns_to_stay_in_the_middle() -> None:
+    arguments = replace(
+        SMALL, batch_size=32, learning_starts=200, total_timesteps=800, gamma=0.9, tau=0.02
+    )
+    arguments = replace(arguments, learning_rate=1e-3, autotune=False, alpha=0.01)
+    envs = train(arguments, seeded_session(arguments))
+    assert envs.mean_reward(slice(200)) < -0.3
+    assert envs.mean_reward(slice(-200, None)) > -0.15

@@ -42,13 +42,11 @@ def countable_batch(seed: int) -> Batch:
     return random_batch(16, seed)._replace(actions=actions)
 
 
-def make_envs() -> DriftingPoints:
-    return DriftingPoints(action_space=gymnasium.spaces.Discrete(ACTIONS))
-
-
-def train(arguments: SACDiscreteArguments, session: Session) -> None:
+def train(arguments: SACDiscreteArguments, session: Session) -> DriftingPoints:
+    envs = DriftingPoints(action_space=gymnasium.spaces.Discrete(ACTIONS))
     learner = DiscreteSACLearner(arguments, (3,), ACTIONS, CPU)
-    learn_by_replay(arguments, session, make_envs(), learner)
+    learn_by_replay(arguments, session, envs, learner)
+    return envs
 
 
 @pytest.mark.parametrize("autotune", [True, False])
@@ -164,3 +162,13 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
         arguments, lambda session: train(arguments, session), tmp_path, resume_at=45
     )
     assert weight_hash(whole) == weight_hash(resumed)
+
+
+def test_it_learns_to_stay_in_the_middle() -> None:
+    arguments = replace(SMALL, batch_size=32, learning_starts=200, total_timesteps=1000, gamma=0.9)
+    arguments = replace(
+        arguments, learning_rate=1e-3, autotune=False, alpha=0.01, target_network_frequency=20
+    )
+    envs = train(arguments, seeded_session(arguments))
+    assert envs.mean_reward(slice(200)) < -0.3
+    assert envs.mean_reward(slice(-200, None)) > -0.2

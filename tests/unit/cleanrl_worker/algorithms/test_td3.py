@@ -18,6 +18,7 @@ from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
     assert_same_weights,
     random_batch,
+    seeded_session,
     whole_and_resumed_weights,
 )
 
@@ -29,8 +30,10 @@ def make_learner(arguments: TD3Arguments) -> TD3Learner:
     return TD3Learner(arguments, 3, ActionRange.of(DriftingPoints().action_space), CPU)
 
 
-def train(arguments: TD3Arguments, session: Session) -> None:
-    learn_by_replay(arguments, session, DriftingPoints(), make_learner(arguments))
+def train(arguments: TD3Arguments, session: Session) -> DriftingPoints:
+    envs = DriftingPoints()
+    learn_by_replay(arguments, session, envs, make_learner(arguments))
+    return envs
 
 
 def test_three_updates_are_those_of_plain_autograd() -> None:
@@ -89,3 +92,13 @@ def test_a_resumed_training_ends_with_the_same_weights(tmp_path: Path) -> None:
         arguments, lambda session: train(arguments, session), tmp_path, resume_at=45
     )
     assert weight_hash(whole) == weight_hash(resumed)
+
+
+def test_it_learns_to_stay_in_the_middle() -> None:
+    arguments = replace(
+        SMALL, batch_size=32, learning_starts=200, total_timesteps=800, gamma=0.9, tau=0.02
+    )
+    arguments = replace(arguments, learning_rate=1e-3)
+    envs = train(arguments, seeded_session(arguments))
+    assert envs.mean_reward(slice(200)) < -0.3
+    assert envs.mean_reward(slice(-200, None)) > -0.1

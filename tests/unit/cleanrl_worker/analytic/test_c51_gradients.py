@@ -40,8 +40,10 @@ def learners(spread: float = 1.0) -> tuple[AnalyticC51Learner, AutogradC51Learne
 def test_loss_value_and_gradient_are_those_of_autograd(spread: float) -> None:
     analytic, autograd = learners(spread)
     batch = random_transitions(32, num_actions=3)
-    loss, value = analytic.gradient(batch)
-    expected_loss, expected_value = map(float, autograd.learn(batch))
+    analytic.store_gradient(batch)
+    autograd.learn(batch)
+    loss, value = analytic.figures()
+    expected_loss, expected_value = autograd.figures()
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-4)
     np.testing.assert_allclose(value, expected_value, rtol=1e-3)
     assert_same_gradients(analytic.network, autograd.network)
@@ -105,3 +107,14 @@ def test_torch_projects_as_the_loop_does() -> None:
     cases = projection_cases()
     projected = c51.project(*(torch.from_numpy(case).float() for case in cases)).numpy()
     np.testing.assert_allclose(projected, slow_projection(*cases), atol=1e-5)
+
+
+def test_an_action_nobody_took_gets_no_gradient() -> None:
+    analytic, _ = learners()
+    batch = random_transitions(32, num_actions=3)
+    analytic.store_gradient(batch)
+    analytic.store_gradient(batch._replace(actions=np.where(batch.actions == 1, 2, batch.actions)))
+    gradient = analytic.network.network[-1].weight.grad
+    assert gradient is not None
+    rows = gradient.view(3, 21, 84).abs().sum((1, 2))
+    assert (rows > 0).tolist() == [True, False, True]
