@@ -6,13 +6,12 @@ import sys
 import time
 from collections.abc import Iterator
 
+from learning.curves import thinned
 from learning.experiments import SEEDS, Experiment, chosen
 from learning.results import FOLDER, Result, Seed, load, store
 from mosaic.cli.catalogue import find_algorithm
 from mosaic.cli.training_config import run_document
 from mosaic.client import TrainerClient
-
-CURVE_POINTS = 120
 
 
 def main() -> int:
@@ -84,20 +83,6 @@ def episode_returns(client: TrainerClient, run_id: str) -> Iterator[tuple[int, f
         for event in batch.events():
             if event["name"] == "charts/episodic_return":
                 yield event["step"], event["value"]
-
-
-def thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """At most CURVE_POINTS points: the mean return of the episodes in each stretch of steps."""
-    if not points:
-        return []
-    width = max(1, (points[-1][0] + 1) // CURVE_POINTS)
-    stretches: dict[int, list[float]] = {}
-    for step, value in points:
-        stretches.setdefault(step // width, []).append(value)
-    return [
-        (number * width + width // 2, round(sum(values) / len(values), 3))
-        for number, values in stretches.items()
-    ]
 
 
 def draw(results: dict[str, Result], algos: set[str]) -> None:

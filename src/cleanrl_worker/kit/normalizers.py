@@ -52,8 +52,8 @@ class ObservationScale:
             return self(observations[0])[np.newaxis]
         scaled = observations - self.mean
         scaled /= np.sqrt(self.var + _EPSILON)
-        np.maximum(scaled, -_LIMIT, scaled)
-        np.minimum(scaled, _LIMIT, scaled)
+        np.maximum(scaled, -_LIMIT, out=scaled)
+        np.minimum(scaled, _LIMIT, out=scaled)
         return scaled.astype(np.float32)
 
     def state_dict(self) -> dict[str, Any]:
