@@ -85,7 +85,7 @@ def measure(env_id: str, num_envs: int, seconds: float) -> tuple[dict[str, float
         sync = SyncVectorEnv(makers, autoreset_mode=mode)
         stack.callback(sync.close)
         sync.reset(seed=1)
-        # "spawn" as ours does: a training that has started threads must not fork.
+        # A training that has started threads must not fork; ours starts its processes anew, too.
         parallel = AsyncVectorEnv(makers, autoreset_mode=mode, context="forkserver")
         stack.callback(parallel.close)
         parallel.reset(seed=1)
@@ -112,7 +112,7 @@ def main() -> None:
         for name, rate in rates.items():
             ratio = f"{rate / rates['SyncVectorEnv']:.2f} of SyncVectorEnv"
             shown = f"{name} ({vectorization})" if name == "ours" else name
-            report.add(f"{env_id}, {num_envs} environments, {shown}", f"{rate:,.0f} steps/s", ratio)
+            report.add(f"{env_id} × {num_envs}, {shown}", f"{rate:,.0f} steps/s", ratio)
     report.print()
 
 

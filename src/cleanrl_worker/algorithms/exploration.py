@@ -38,10 +38,11 @@ def epsilon_greedy(
     rng: np.random.Generator,
 ) -> Actions:
     """Each environment explores by a coin of its own; the network is asked only when needed."""
-    coins, dice = rng.random((2, len(observations))).tolist()
+    count = len(observations)
+    draws = rng.random(2 * count).tolist()
     explored = [
         int(die * num_actions) if coin < epsilon else None
-        for coin, die in zip(coins, dice, strict=True)
+        for coin, die in zip(draws[:count], draws[count:], strict=True)
     ]
     if None not in explored:
         return np.array(explored)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,9 @@ from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.normalizers import NormalizingBatch
 from cleanrl_worker.kit.rollout import Rollout, RolloutBatch
 from cleanrl_worker.kit.seeding import choose_threads
+from cleanrl_worker.kit.session import Session
 from cleanrl_worker.kit.standalone import run_alone
 from mosaic.worker import ConfigError, option
-
-if TYPE_CHECKING:
-    from cleanrl_worker.kit.session import Session
 
 Array = NDArray[np.float32]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,11 +30,9 @@ from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.rollout import Rollout, RolloutBatch
 from cleanrl_worker.kit.seeding import choose_threads
+from cleanrl_worker.kit.session import Session
 from cleanrl_worker.kit.standalone import run_alone
 from mosaic.worker import ConfigError
-
-if TYPE_CHECKING:
-    from cleanrl_worker.kit.session import Session
 
 Array = NDArray[np.float32]
 

@@ -12,6 +12,7 @@ from torch import nn
 
 from cleanrl_worker.agents.c51_network import LARGEST_PROBABILITY, SMALLEST_PROBABILITY, C51Network
 from cleanrl_worker.agents.q_learner import Actions, Figures, QLearner
+from cleanrl_worker.analytic.acting_network import ActingNetwork
 from cleanrl_worker.analytic.dense_network import Array, DenseNetwork
 from cleanrl_worker.kit.flat_parameters import weight_views
 from cleanrl_worker.kit.replay_buffer import Batch
@@ -25,21 +26,24 @@ class AnalyticC51Learner(QLearner[C51Network]):
     ) -> None:
         super().__init__(network, gamma, learning_rate, adam_epsilon)
         self._inputs = network.inputs
-        self._shape = (-1, network.num_actions, network.n_atoms)
+        self._rows = (-1, network.n_atoms)  # one for each action of each observation
         *trunk, head = self.network.network
         assert isinstance(head, nn.Linear)
+        self._acting = ActingNetwork(self.network.network)
         self._trunk = DenseNetwork(trunk)
         self._heads = ActionHeads(head, network.num_actions)
         self._older = DenseNetwork(self.target.network)
-
         self._atoms: Array = network.atoms.numpy()
         self._ones = np.ones_like(self._atoms)
         self._chosen = self._wanted = np.zeros((1, network.n_atoms), np.float32)
 
     def greedy(self, observations: NDArray[Any]) -> Actions:
-        hidden = self._trunk.forward(self._inputs.array(observations))
-        distributions = softmax(self._heads.all_outputs(hidden).reshape(self._shape))
-        actions: Actions = (distributions @ self._atoms).argmax(1)
+        logits = self._acting(self._inputs.array(observations))
+        return self._best(softmax(logits.reshape(self._rows)))
+
+    def _best(self, distributions: Array) -> Actions:
+        values = np.dot(distributions, self._atoms).reshape(-1, self.network.num_actions)
+        actions: Actions = values.argmax(1)
         return actions
 
     def learn(self, batch: Batch) -> None:
@@ -58,7 +62,7 @@ class AnalyticC51Learner(QLearner[C51Network]):
         where p is clipped and its atom thus falls out of the loss, p sum(kept m) - kept m.
         """
         order = batch.actions.argsort(kind="stable")
-        batch = Batch(*(column[order] for column in batch))
+        batch = Batch(*(column.take(order, 0) for column in batch))
         self._wanted = wanted = self._targets(batch)
         hidden = self._trunk.forward(self._inputs.array(batch.observations))
         self._chosen = chosen = softmax(self._heads.forward(hidden, batch.actions))
@@ -71,9 +75,10 @@ class AnalyticC51Learner(QLearner[C51Network]):
     def _targets(self, batch: Batch) -> Array:
         """The distribution of the target network's best action, one step on and projected."""
         logits = self._older.forward(self._inputs.array(batch.next_observations))
-        distributions = softmax(logits.reshape(self._shape))
-        best = (distributions @ self._atoms).argmax(1)
-        following = distributions[np.arange(len(best)), best]
+        distributions = softmax(logits.reshape(self._rows))
+        best = self._best(distributions)
+        num_actions = self.network.num_actions
+        following = distributions.take(np.arange(0, len(distributions), num_actions) + best, 0)
         discounts = (1.0 - batch.terminated) * np.float32(self.gamma)
         return project(following, batch.rewards, discounts, self._atoms)
 
@@ -110,17 +115,11 @@ class ActionHeads:
 
     def __init__(self, layer: nn.Linear, num_actions: int) -> None:
         weights, biases = weight_views(layer.weight), weight_views(layer.bias)
-        self.weight, self.bias = weights[0], biases[0]
         width = layer.in_features
         self.weights, self.d_weights = (view.reshape(num_actions, -1, width) for view in weights)
         self.biases, self.d_biases = (view.reshape(num_actions, -1) for view in biases)
         self.input: Any = None
         self.bounds: list[int] = []
-
-    def all_outputs(self, x: Array) -> Array:
-        output: Array = np.dot(x, self.weight.T)
-        output += self.bias
-        return output
 
     def forward(self, x: Array, actions: Actions) -> Array:
         """The outputs for one action per row; rows are sorted by their actions."""

@@ -14,8 +14,9 @@ from cleanrl_worker.kit.flat_parameters import weight_views
 
 Array = NDArray[np.float32]
 
-# From this many rows on, multiplying by a contiguous copy of the transpose pays for the copy.
-_ROWS_WORTH_A_COPY = 32
+_MANY_ROWS = 32
+# With many rows, a contiguous copy of the transpose is worth its making up to so many weights.
+_FEW_WEIGHTS = 4096
 
 
 class Layer(Protocol):
@@ -31,12 +32,15 @@ class LinearLayer:
         self.weight, self.d_weight = weight_views(layer.weight)
         self.bias, self.d_bias = weight_views(layer.bias)
         self.input: Any = None
+        self.has_few_weights = self.weight.size <= _FEW_WEIGHTS
         self.ones = np.ones(0, np.float32)
 
     def forward(self, x: Array) -> Array:
         self.input = x
         transposed = self.weight.T
-        output: Array = np.dot(x, transposed if len(x) < _ROWS_WORTH_A_COPY else transposed.copy())
+        if self.has_few_weights and len(x) >= _MANY_ROWS:
+            transposed = transposed.copy()
+        output: Array = np.dot(x, transposed)
         output += self.bias
         return output
 
@@ -75,7 +79,7 @@ class ReluLayer:
 
     def forward(self, x: Array) -> Array:
         self.output = x
-        if len(x) < _ROWS_WORTH_A_COPY:
+        if len(x) < _MANY_ROWS:
             return np.maximum(x, np.float32(0.0), out=x)
         torch.from_numpy(x).relu_()  # for many rows three times as fast
         return x

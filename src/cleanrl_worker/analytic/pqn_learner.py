@@ -50,10 +50,10 @@ class AnalyticPQNLearner:
     def store_gradient(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
         """Leaves it in the parameters' `.grad`."""
         values = self._values(observations)
-        size = len(values)
-        taken = np.arange(size), actions
-        self._chosen = values[taken]
-        self._errors = errors = self._chosen - returns
-        d_values = np.zeros_like(values)
-        d_values[taken] = errors * np.float32(2.0 / size)
-        self._layers.backward(d_values)
+        size, num_actions = values.shape
+        taken = np.arange(0, values.size, num_actions) + actions
+        self._chosen = values.ravel().take(taken)
+        self._errors = self._chosen - returns
+        d_values = np.zeros(values.size, np.float32)
+        d_values[taken] = self._errors * np.float32(2.0 / size)
+        self._layers.backward(d_values.reshape(values.shape))

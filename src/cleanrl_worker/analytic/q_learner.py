@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cleanrl_worker.agents.q_learner import Actions, Figures, QLearner
 from cleanrl_worker.agents.q_network import QNetwork
+from cleanrl_worker.analytic.acting_network import ActingNetwork
 from cleanrl_worker.analytic.dense_network import DenseNetwork
 from cleanrl_worker.kit.replay_buffer import Batch
 
@@ -17,12 +18,13 @@ class AnalyticQLearner(QLearner[QNetwork]):
     def __init__(self, network: QNetwork, gamma: float, learning_rate: float) -> None:
         super().__init__(network, gamma, learning_rate)
         self._inputs = network.inputs
+        self._acting = ActingNetwork(self.network.network)
         self._online = DenseNetwork(self.network.network)
         self._older = DenseNetwork(self.target.network)
         self._errors = self._chosen = np.zeros(1, np.float32)
 
     def greedy(self, observations: NDArray[Any]) -> Actions:
-        actions: Actions = self._online.forward(self._inputs.array(observations)).argmax(1)
+        actions: Actions = self._acting(self._inputs.array(observations)).argmax(1)
         return actions
 
     def learn(self, batch: Batch) -> None:
@@ -34,15 +36,15 @@ class AnalyticQLearner(QLearner[QNetwork]):
 
     def store_gradient(self, batch: Batch) -> None:
         """Leaves it in the parameters' `.grad`."""
-        following = self._older.forward(self._inputs.array(batch.next_observations)).max(1)
-        following *= np.float32(self.gamma)
-        following *= 1.0 - batch.terminated
+        following = self._older.forward(self._inputs.array(batch.next_observations))
+        targets = following.T.copy().max(0)  # along rows as short as these `max` is slow
+        targets *= (1.0 - batch.terminated) * np.float32(self.gamma)
+        targets += batch.rewards
         values = self._online.forward(self._inputs.array(batch.observations))
-        size = len(values)
-        taken = np.arange(size), batch.actions
-        self._chosen = values[taken]
-        self._errors = errors = self._chosen - batch.rewards
-        errors -= following
-        d_values = np.zeros_like(values)
-        d_values[taken] = errors * np.float32(2.0 / size)
-        self._online.backward(d_values)
+        size, num_actions = values.shape
+        taken = np.arange(0, values.size, num_actions) + batch.actions
+        self._chosen = values.ravel().take(taken)
+        self._errors = self._chosen - targets
+        d_values = np.zeros(values.size, np.float32)
+        d_values[taken] = self._errors * np.float32(2.0 / size)
+        self._online.backward(d_values.reshape(values.shape))

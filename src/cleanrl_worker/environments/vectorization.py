@@ -38,9 +38,10 @@ _STEP_US = {BOX2D: 45, MUJOCO: 60, BABYAI: 120, MINIGRID: 120, DM_CONTROL: 250, 
 # while all cores work; both measured on two cores, which are often the halves of one.
 _WAKING_US = 200.0
 _SHARED_CORE = 1.5
-_WORTHWHILE_GAIN = 1.2
+# Less would be lost again as soon as anything else runs on the machine.
+_WORTHWHILE_GAIN = 1.5
 # Threads were measured and left out: with two of them eight games of Pong ran at 0.94 and eight
-# HalfCheetahs at 0.86 of the loop's speed, since both hold the interpreter's lock most of the time.
+# HalfCheetahs at 0.86 of the loop's speed; only eight Humanoids gained, 1.25 times.
 
 
 def choose_vectorization(

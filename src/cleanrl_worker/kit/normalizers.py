@@ -32,18 +32,21 @@ class ObservationScale:
     def update(self, batch: Array) -> None:
         size = len(batch)
         total = self.count + size
-        centre = batch[0] if size == 1 else np.add.reduce(batch, axis=0, dtype=np.float64) / size
-        delta = centre - self.mean
-        spread = delta * delta
-        spread *= self.count * size / total**2
-        self.var *= self.count / total
-        self.var += spread
-        if size > 1:
-            deviations = batch - centre
+        # Sums and squares about the old mean; the squares then move to the new one.
+        if size == 1:
+            shift = batch[0] - self.mean
+            squares = shift * shift
+        else:
+            deviations = batch - self.mean
+            shift = np.add.reduce(deviations)
             deviations *= deviations
-            self.var += np.add.reduce(deviations, axis=0) / total
-        delta *= size / total
-        self.mean += delta
+            squares = np.add.reduce(deviations)
+        squares /= total
+        shift /= total
+        self.var *= self.count / total
+        self.var += squares
+        self.var -= shift * shift
+        self.mean += shift
         self.count = total
 
     def __call__(self, observations: Array) -> Array:

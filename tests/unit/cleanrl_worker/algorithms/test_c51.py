@@ -13,6 +13,7 @@ from cleanrl_worker.agents.c51_network import C51Network
 from cleanrl_worker.algorithms import c51
 from cleanrl_worker.algorithms.c51 import C51Arguments
 from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.session import TrainingDivergedError
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.algorithms.q_stand_ins import BlinkingFrames, use_points
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
@@ -76,6 +77,13 @@ def test_an_empty_range_of_returns_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
         C51Arguments(v_min=3.0, v_max=3.0)
     assert refused.value.details["field"] == "v_max"
+
+
+def test_a_training_that_diverges_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_points(monkeypatch, c51)
+    arguments = replace(SMALL, learning_rate=1e30)
+    with pytest.raises(TrainingDivergedError):
+        c51.train(arguments, seeded_session(arguments))
 
 
 def test_cartpole_is_learnt() -> None:

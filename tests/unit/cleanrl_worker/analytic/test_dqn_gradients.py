@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
+from torch import nn
 
 from cleanrl_worker.agents.q_network import QNetwork
 from cleanrl_worker.algorithms.dqn import AutogradQLearner
+from cleanrl_worker.analytic.acting_network import ActingNetwork
 from cleanrl_worker.analytic.q_learner import AnalyticQLearner
 from tests.unit.cleanrl_worker.algorithms.q_stand_ins import random_transitions
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import assert_same_weights
@@ -59,6 +62,23 @@ def test_both_choose_the_same_actions() -> None:
     actions = analytic.greedy(observations).tolist()
     assert actions == autograd.greedy(observations).tolist()
     assert len(set(actions)) > 1
+
+
+def test_what_is_learnt_is_acted_upon() -> None:
+    analytic, _ = learners()
+    batch = random_transitions(50, num_actions=3)
+    before = analytic.greedy(batch.observations).tolist()
+    for _ in range(50):
+        analytic.learn(batch)
+    after = analytic.greedy(batch.observations).tolist()
+    values = analytic.network(torch.from_numpy(batch.observations))
+    assert after == values.argmax(1).tolist()
+    assert after != before
+
+
+def test_layers_that_cannot_act_in_numpy_are_refused() -> None:
+    with pytest.raises(TypeError, match="Tanh"):
+        ActingNetwork([nn.Linear(2, 2), nn.Tanh()])
 
 
 def test_minigrid_images_are_flattened_and_scaled_alike() -> None:
