@@ -31,7 +31,7 @@ class Arguments:
     torch_deterministic: bool = option(True, help="only deterministic kernels")
     cuda: bool = option(False, help="train on the GPU; refused when there is none")
     compile: bool = option(False, help="on a GPU: torch.compile and CUDA graphs")
-    threads: int = option(0, help="CPU threads of torch; 0 chooses by the network's size", minimum=0)
+    threads: int = option(0, help="CPU threads of torch; 0 chooses by the network", minimum=0)
     vectorization: Literal["auto", "native", "loop", "processes"] = option(
         "auto", help="how the environments are stepped; auto takes the fastest correct way"
     )
