@@ -102,7 +102,6 @@ def train(arguments: PPOArguments, session: Session) -> None:
         policy, learner = make_back_end(agent, flat, optimizer, arguments, session)
         envs.reset(arguments.seed)
         session.keep(ModelFile(agent), optimizer=optimizer, envs=envs)
-        announce_schedule(arguments, session)
         rollout = Rollout(arguments.num_steps, envs)
         with np.errstate(over="ignore", invalid="ignore"):  # `record` refuses what is not finite
             while session.goes_on():
@@ -140,16 +139,6 @@ def make_environments(arguments: PPOArguments, session: Session) -> EnvBatch:
         rewards=arguments.normalize_rewards,
         gamma=arguments.gamma,
     )
-
-
-def announce_schedule(arguments: ClippedArguments, session: Session) -> None:
-    total = arguments.total_timesteps
-    if arguments.anneal_lr and session.planned_timesteps != total:
-        rate = arguments.rate_at(session.global_step)
-        session.note(
-            f"the learning rate goes on at {rate:.3g}, the line from {arguments.learning_rate:.3g}"
-            f" at step 0 to 0 at step {total}; it was planned for {session.planned_timesteps} steps"
-        )
 
 
 class Policy(Protocol):

@@ -20,7 +20,7 @@ from cleanrl_worker.algorithms.advantages import (
     generalized_advantages,
     minibatch_bounds,
 )
-from cleanrl_worker.algorithms.ppo import ADAM_EPSILON, ClippedArguments, announce_schedule
+from cleanrl_worker.algorithms.ppo import ADAM_EPSILON, ClippedArguments
 from cleanrl_worker.algorithms.ppo_torch import FIGURES, TensorBatch, named_figures, ppo_loss
 from cleanrl_worker.analytic.ppo_distributions import Actions, CategoricalDistribution
 from cleanrl_worker.environments.batch import EnvBatch
@@ -63,7 +63,6 @@ def train(arguments: PPOLSTMArguments, session: Session) -> None:
         learner = RecurrentLearner(agent, flat, optimizer, arguments)
         envs.reset(arguments.seed)
         session.keep(ModelFile(agent), optimizer=optimizer, envs=envs, memory=policy)
-        announce_schedule(arguments, session)
         if arguments.compile:
             session.note("compile has no effect here: the spans between episode starts vary")
         rollout = RecurrentRollout(arguments.num_steps, envs, agent.num_actions)

@@ -32,6 +32,12 @@ class ModelFile:
             return weights
         return {"model_weights": weights, "args": plain_arguments(self.arguments)}
 
+    def is_finite(self) -> bool:
+        """False when a weight is infinite or not a number: such a file is of no use to anybody."""
+        return all(
+            bool(value.isfinite().all()) for module in self.modules for value in module.parameters()
+        )
+
     def load(self, payload: Any) -> None:
         """Raises WorkerError naming the weights that do not fit."""
         states = split_payload(payload)

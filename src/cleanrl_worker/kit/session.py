@@ -88,6 +88,8 @@ class Session:
             self._reporter.checkpoint_loaded(checkpoint.path, checkpoint.step)
         if isinstance(envs := parts.get("envs"), EnvBatch):
             self.note(f"vectorization: {envs.vectorization}")
+            if checkpoint is not None:
+                self.note(f"resumed at step {checkpoint.step}, {envs.exactness}")
         self._started_step = self.global_step
         self._started_at = time.perf_counter()
         self._reporter.progress(steps=self.global_step, total_steps=self.arguments.total_timesteps)
@@ -168,6 +170,11 @@ class Session:
             return
         if self.global_step == self._saved_step and not is_final:
             return
+        if not self._model.is_finite():
+            raise TrainingDivergedError(
+                f"a weight is not a number at step {self.global_step}: the training diverged",
+                hint="a smaller learning_rate helps most often; the last checkpoint is intact",
+            )
         self._tried_step = self.global_step
         metric = float(np.mean(self.recent_returns)) if self.recent_returns else None
         states = {name: part.state_dict() for name, part in self._parts.items()}
@@ -194,10 +201,6 @@ class Session:
         interval = arguments.checkpoint_interval or max(1, arguments.total_timesteps // 10)
         last = max(self._tried_step, self._started_step)
         return (last // interval + 1) * interval
-
-    def close(self) -> None:
-        for writer in self._writers:
-            writer.close()
 
     def _write(self, name: str, value: float) -> None:
         self._reporter.metric(name, value, self.global_step)

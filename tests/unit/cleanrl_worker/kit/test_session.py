@@ -222,8 +222,18 @@ def test_scalars_go_to_the_reporter_and_every_writer() -> None:
         assert [entry[2] for entry in told if entry[0] == "charts/SPS"] == [50]
     assert [entry["episode_index"] for entry in reporter.episodes] == [0, 1]
     assert reporter.episodes[0]["truncated"]
-    session.close()
-    assert all(writer.is_closed for writer in writers)
+
+
+def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path) -> None:
+    session, reporter = make_session(tmp_path)
+    training = TinyTraining(session)
+    session.save_checkpoint()
+    session.global_step = 30
+    with torch.no_grad():
+        training.network.weight.fill_(math.nan)
+    with pytest.raises(TrainingDivergedError, match="weight is not a number at step 30"):
+        session.save_checkpoint(is_final=True)
+    assert load_checkpoint(reporter.saved[-1]["path"]).step == 0
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, torch.tensor(math.nan)])
