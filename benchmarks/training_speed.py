@@ -33,7 +33,7 @@ class Case:
 OFF_POLICY = {"learning_starts": 1000}
 CASES = (
     Case("ppo", "CartPole-v1", 150_000, 5308, "PPO", baseline_steps=30_000),
-    Case("dqn", "CartPole-v1", 50_000, 4958, "DQN", baseline_steps=20_000),
+    Case("dqn", "CartPole-v1", 50_000, 4958, "DQN", baseline_steps=50_000),
     Case("c51", "CartPole-v1", 40_000, 2442),
     Case("pqn", "CartPole-v1", 150_000, 7921),
     Case("ppo_continuous_action", "HalfCheetah-v4", 40_960, 1262, "PPO", baseline_steps=8192),
@@ -109,7 +109,7 @@ def theirs(case: Case) -> float:
     if case.baseline in ("TD3", "DDPG", "SAC"):
         settings = {"batch_size": 256, "learning_starts": 1000, "train_freq": 1}
         settings |= {"gradient_steps": 1, "policy_kwargs": {"net_arch": [256, 256]}}
-    first_step = settings.get("learning_starts", 0)
+    first_step = case.flags.get("learning_starts", 0)
     marks: list[tuple[float, int]] = []
 
     class Mark(BaseCallback):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.arguments import Arguments, RolloutArguments
 from cleanrl_worker.kit.checkpoint_loading import read_manifest
 from cleanrl_worker.kit.checkpoint_search import find_checkpoint, locate_checkpoint
 from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, load_checkpoint
@@ -91,11 +91,11 @@ def run_folder(checkpoint: Checkpoint) -> Path:
 
 def schedule_note(step: int, old: Arguments, new: Arguments) -> str:
     """How a learning rate that falls to zero goes on when the end of the training has moved."""
-    if not getattr(new, "anneal_lr", False) or old.total_timesteps == new.total_timesteps:
+    if not (isinstance(old, RolloutArguments) and isinstance(new, RolloutArguments)):
         return ""
-    before, after = (
-        item.learning_rate * max(0.0, 1.0 - step / item.total_timesteps) for item in (old, new)
-    )
+    if not new.anneal_lr or old.total_timesteps == new.total_timesteps:
+        return ""
+    before, after = old.rate_at(step), new.rate_at(step)
     return (
         f"learning rate: goes on at {after:.3g} (it was {before:.3g}) and falls to 0 "
         f"at step {new.total_timesteps:,}"

@@ -136,9 +136,10 @@ def play_until_update(
     _, num_actions = spaces_of(envs)
     exploring_steps = arguments.exploration_fraction * session.planned_timesteps
     frequency = arguments.train_frequency
-    update_due = (session.global_step // frequency + 1) * frequency
+    next_update = (session.global_step // frequency + 1) * frequency
+    end = min(next_update, arguments.total_timesteps)
     observations, epsilon = envs.observations, arguments.start_e
-    while session.global_step < min(update_due, arguments.total_timesteps):
+    while session.global_step < end:
         epsilon = exploration_rate(
             arguments.start_e, arguments.end_e, exploring_steps, session.global_step
         )

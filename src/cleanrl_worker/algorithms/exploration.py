@@ -38,12 +38,8 @@ def epsilon_greedy(
     rng: np.random.Generator,
 ) -> Actions:
     """Each environment explores by a coin of its own; the network is asked only when needed."""
-    count = len(observations)
-    draws = rng.random(2 * count).tolist()
-    explored = [
-        int(die * num_actions) if coin < epsilon else None
-        for coin, die in zip(draws[:count], draws[count:], strict=True)
-    ]
+    draw = rng.random
+    explored = [int(draw() * num_actions) if draw() < epsilon else None for _ in observations]
     if None not in explored:
         return np.array(explored)
     actions = greedy(observations)

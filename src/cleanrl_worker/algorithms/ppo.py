@@ -23,7 +23,7 @@ from cleanrl_worker.analytic.ppo_learner import DenseLearner
 from cleanrl_worker.analytic.ppo_policy import DensePolicy, MirroredPolicy
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.arguments import RolloutArguments
 from cleanrl_worker.kit.flat_adam import FlatAdam
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.model_file import ModelFile
@@ -40,15 +40,10 @@ ADAM_EPSILON = 1e-5
 
 
 @dataclass(frozen=True)
-class ClippedArguments(Arguments):
+class ClippedArguments(RolloutArguments):
     """PPO's hyperparameters with any network."""
 
-    num_envs: int = option(4, help="copies of the environment stepped together", minimum=1)
-    num_steps: int = option(128, help="steps of each environment per rollout", minimum=1)
-    anneal_lr: bool = option(True, help="let the learning rate fall to zero over the run")
     gae_lambda: float = option(0.95, help="how far advantages look ahead", minimum=0.0, maximum=1.0)
-    num_minibatches: int = option(4, help="minibatches a rollout is cut into", minimum=1)
-    update_epochs: int = option(4, help="times a rollout is learnt from", minimum=1)
     norm_adv: bool = option(True, help="normalise the advantages of each minibatch")
     clip_coef: float = option(0.2, help="how far an update may change a probability", minimum=0.0)
     clip_vloss: bool = option(True, help="clip the change of the values too")
@@ -58,21 +53,6 @@ class ClippedArguments(Arguments):
     target_kl: float | None = option(
         None, help="end an update early when the policy moved further than this", minimum=0.0
     )
-
-    @property
-    def batch_size(self) -> int:
-        return self.num_envs * self.num_steps
-
-    def rate_at(self, step: int) -> float:
-        """The learning rate, on its straight way to zero at the end of the run."""
-        if not self.anneal_lr:
-            return self.learning_rate
-        return self.learning_rate * max(0.0, 1.0 - step / self.total_timesteps)
-
-    def rollout_steps(self, step: int) -> int:
-        """How long the next rollout is: the last one of a run ends with the budget."""
-        steps_left = -(-(self.total_timesteps - step) // self.num_envs)
-        return min(self.num_steps, steps_left)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from cleanrl_worker.algorithms.exploration import (
 from cleanrl_worker.analytic.pqn_learner import AnalyticPQNLearner
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.arguments import RolloutArguments
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.flat_radam import FlatRAdam
 from cleanrl_worker.kit.model_file import ModelFile
@@ -37,12 +37,7 @@ Array = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class PQNArguments(Arguments):
-    num_envs: int = option(4, help="copies of the environment stepped together", minimum=1)
-    num_steps: int = option(128, help="steps of each environment per rollout", minimum=1)
-    anneal_lr: bool = option(True, help="the learning rate falls to 0 at the end of the run")
-    num_minibatches: int = option(4, help="parts a rollout is learnt in", minimum=1)
-    update_epochs: int = option(4, help="how often a rollout is learnt", minimum=1)
+class PQNArguments(RolloutArguments):
     max_grad_norm: float = option(10.0, help="longest gradient; longer ones shrink", minimum=0.0)
     start_e: float = option(1.0, help="share of random actions at first", minimum=0.0, maximum=1.0)
     end_e: float = option(0.05, help="share of random actions at last", minimum=0.0, maximum=1.0)
@@ -53,18 +48,15 @@ class PQNArguments(Arguments):
         0.65, help="weight of returns far ahead against estimates", minimum=0.0, maximum=1.0
     )
 
-    def rate_at(self, step: int) -> float:
-        """The learning rate, on its straight way to zero at the end of the run."""
-        if not self.anneal_lr:
-            return self.learning_rate
-        return self.learning_rate * max(0.0, 1.0 - step / self.total_timesteps)
-
 
 ARGUMENTS = PQNArguments
 
 
 class PQNLearner(Protocol):
     optimizer: FlatRAdam
+
+    def refresh(self) -> None:
+        """From now on act with the weights as they are now learnt."""
 
     def greedy(self, observations: NDArray[Any]) -> Actions:
         """The action of highest value for each observation."""
@@ -130,9 +122,9 @@ def play(
     _, num_actions = spaces_of(envs)
     exploring_steps = arguments.exploration_fraction * session.planned_timesteps
     epsilon = arguments.start_e
-    steps_left = -(-(arguments.total_timesteps - session.global_step) // envs.num_envs)
+    learner.refresh()
     rollout.start(envs.observations)
-    for _ in range(min(arguments.num_steps, steps_left)):
+    for _ in range(arguments.rollout_steps(session.global_step)):
         epsilon = exploration_rate(
             arguments.start_e, arguments.end_e, exploring_steps, session.global_step
         )
@@ -215,6 +207,9 @@ class AutogradPQNLearner:
         self._max_grad_norm = max_grad_norm
         self.optimizer = FlatRAdam(self._flat, learning_rate)
         self._figures = torch.zeros(()), torch.zeros(())
+
+    def refresh(self) -> None:
+        """It acts with the very network that learns."""
 
     @torch.no_grad()
     def greedy(self, observations: NDArray[Any]) -> Actions:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cleanrl_worker.agents.pqn_network import PQNNetwork
 from cleanrl_worker.agents.q_learner import Actions, Figures
 from cleanrl_worker.analytic.dense_network import Array, DenseNetwork
+from cleanrl_worker.analytic.normalized_acting import NormalizedActing
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.flat_radam import FlatRAdam
 
@@ -22,11 +23,15 @@ class AnalyticPQNLearner:
         self._max_grad_norm = max_grad_norm
         self._gradient = flat.gradient_array
         self._inputs = network.inputs
+        self._acting = NormalizedActing(network.network)
         self._layers = DenseNetwork(network.network)
         self._errors = self._chosen = np.zeros(1, np.float32)
 
+    def refresh(self) -> None:
+        self._acting.refresh()
+
     def greedy(self, observations: NDArray[Any]) -> Actions:
-        actions: Actions = self._values(observations).argmax(1)
+        actions: Actions = self._acting(self._inputs.array(observations)).argmax(1)
         return actions
 
     def best_values(self, observations: NDArray[Any]) -> Array:

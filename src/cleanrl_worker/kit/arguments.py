@@ -46,3 +46,29 @@ class Arguments:
         0, help="steps between checkpoints; 0 is a tenth of the run", minimum=0
     )
     keep_checkpoints: int = option(3, help="how many of the newest checkpoints stay", minimum=1)
+
+
+@dataclass(frozen=True)
+class RolloutArguments(Arguments):
+    """Those of algorithms that learn from one rollout after the other."""
+
+    num_envs: int = option(4, help="copies of the environment stepped together", minimum=1)
+    num_steps: int = option(128, help="steps of each environment per rollout", minimum=1)
+    anneal_lr: bool = option(True, help="let the learning rate fall to zero over the run")
+    num_minibatches: int = option(4, help="minibatches a rollout is cut into", minimum=1)
+    update_epochs: int = option(4, help="times a rollout is learnt from", minimum=1)
+
+    @property
+    def batch_size(self) -> int:
+        return self.num_envs * self.num_steps
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate, on its straight way to zero at the end of the run."""
+        if not self.anneal_lr:
+            return self.learning_rate
+        return self.learning_rate * max(0.0, 1.0 - step / self.total_timesteps)
+
+    def rollout_steps(self, step: int) -> int:
+        """How long the next rollout is: the last one of a run ends with the budget."""
+        steps_left = -(-(self.total_timesteps - step) // self.num_envs)
+        return min(self.num_steps, steps_left)

@@ -1,48 +1,49 @@
-"""FlatRAdam: torch's RAdam over FlatParameters, in six operations on one vector."""
+"""FlatRAdam: torch's RAdam over FlatParameters, by the kernel of Adam.
+
+RAdam (Liu 2020) is Adam whose rate is held back while its mean square rests on few gradients, and
+which for the first few ignores that mean square altogether.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
-import torch
+from torch import Tensor
 
+from cleanrl_worker.kit.flat_adam import BETA_1, BETA_2, FlatAdam
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 
-BETA_1, BETA_2 = 0.9, 0.999
 EPSILON = 1e-8
 _LONGEST_MEMORY = 2.0 / (1.0 - BETA_2) - 1.0
 
 
-class FlatRAdam:
+class FlatRAdam(FlatAdam):
     def __init__(self, flat: FlatParameters, learning_rate: float) -> None:
+        super().__init__(flat, learning_rate, EPSILON)
         self.learning_rate = learning_rate
-        self._values = flat.values.detach()  # the same memory, without a graph
-        self._gradient = flat.gradient
-        self._mean = torch.zeros_like(self._gradient)
-        self._mean_square = torch.zeros_like(self._gradient)
         self._steps = 0
 
     def step(self) -> None:
         self._steps += 1
-        self._mean.lerp_(self._gradient, 1.0 - BETA_1)
-        self._mean_square.mul_(BETA_2).addcmul_(self._gradient, self._gradient, value=1.0 - BETA_2)
-        size = self.learning_rate / (1.0 - BETA_1**self._steps)
         rectification = variance_rectification(self._steps)
         if rectification is None:
-            self._values.add_(self._mean, alpha=-size)
-        else:
-            size *= rectification * math.sqrt(1.0 - BETA_2**self._steps)
-            self._values.addcdiv_(self._mean, self._mean_square.sqrt().add_(EPSILON), value=-size)
+            self._step_without_variance()
+            return
+        self.set_learning_rate(self.learning_rate * rectification)
+        # Adam adds it to the root of the corrected mean square, RAdam to that of the plain one.
+        self.epsilon = EPSILON / math.sqrt(1.0 - BETA_2**self._steps)
+        super().step()
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"steps": self._steps, "mean": self._mean, "mean_square": self._mean_square}
+    def _step_without_variance(self) -> None:
+        self.step_count.add_(1)
+        self.exp_avg.lerp_(self.gradient, 1.0 - BETA_1)
+        self.exp_avg_sq.mul_(BETA_2).addcmul_(self.gradient, self.gradient, value=1.0 - BETA_2)
+        self.values.add_(self.exp_avg, alpha=-self.learning_rate / (1.0 - BETA_1**self._steps))
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self._steps = int(state["steps"])
-        self._mean.copy_(state["mean"])
-        self._mean_square.copy_(state["mean_square"])
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        super().load_state_dict(state)
+        self._steps = int(state["step"])
 
 
 def variance_rectification(step: int) -> float | None:

@@ -215,15 +215,6 @@ def test_a_training_that_diverges_fails_by_name(network: Any, drifting_points: P
         ppo.train(arguments, seeded_session(arguments))
 
 
-def test_a_longer_budget_than_planned_is_announced(drifting_points: Points) -> None:
-    drifting_points(action_space=THREE)
-    reporter = RememberingReporter()
-    session = seeded_session(SMALL_32, reporter)
-    session.planned_timesteps = 16
-    ppo.train(SMALL_32, session)
-    assert any("0.00025" in note and "step 32" in note for note in reporter.notes)
-
-
 def test_the_environments_are_closed_when_training_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     envs = DriftingPoints(2, action_space=spaces.MultiBinary(2))
     monkeypatch.setattr(ppo, "make_env_batch", lambda *_, **__: envs)

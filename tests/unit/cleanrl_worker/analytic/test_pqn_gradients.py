@@ -10,6 +10,7 @@ from torch import nn
 
 from cleanrl_worker.agents.pqn_network import PQNNetwork
 from cleanrl_worker.algorithms.pqn import AutogradPQNLearner
+from cleanrl_worker.analytic.normalized_acting import NormalizedActing
 from cleanrl_worker.analytic.pqn_learner import AnalyticPQNLearner
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.flat_radam import FlatRAdam
@@ -72,6 +73,26 @@ def test_both_act_and_judge_alike() -> None:
     np.testing.assert_allclose(
         analytic.best_values(observations), autograd.best_values(observations), atol=1e-5
     )
+
+
+def test_what_is_learnt_is_acted_upon_from_the_next_refresh_on() -> None:
+    ours, _, analytic, _ = learners(LONG)
+    batch = random_transitions(50, num_actions=3)
+    before = analytic.greedy(batch.observations).tolist()
+    for _ in range(100):
+        analytic.learn(batch.observations, batch.actions, batch.rewards)
+    assert analytic.greedy(batch.observations).tolist() == before
+    analytic.refresh()
+    after = analytic.greedy(batch.observations).tolist()
+    assert after == ours(torch.from_numpy(batch.observations)).argmax(1).tolist()
+    assert after != before
+
+
+def test_values_to_act_by_are_those_of_torch() -> None:
+    ours, _, _, _ = learners(LONG)
+    observations = random_transitions(50, num_actions=3).observations
+    expected = ours(torch.from_numpy(observations)).detach().numpy()
+    np.testing.assert_allclose(NormalizedActing(ours.network)(observations), expected, atol=1e-5)
 
 
 def test_the_optimiser_is_the_radam_of_torch() -> None:
