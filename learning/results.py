@@ -22,6 +22,7 @@ class Seed:
     duration_s: float
     steps_per_second: float
     curve: list[tuple[int, float]]  # (step, mean return of the episodes around it)
+    steps: int = 0  # 0: all of the experiment's
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,19 @@ class Result:
     experiment: Experiment
     seeds: tuple[Seed, ...]
     date: str
+    machine: str = "2 cores"
+
+    @property
+    def steps(self) -> int:
+        """Of the seed that came least far."""
+        return min(seed.steps or self.experiment.total_timesteps for seed in self.seeds)
+
+    @property
+    def verdict(self) -> str:
+        if self.is_reached:
+            return "yes"
+        share = self.steps / self.experiment.total_timesteps
+        return "**no**" if share >= 1.0 else f"cut off at {share:.0%} of the steps"
 
     @property
     def mean(self) -> float:
@@ -51,14 +65,18 @@ def load() -> dict[str, Result]:
     for name, data in json.loads(RESULTS.read_text()).items():
         if name in known:
             seeds = tuple(Seed(**seed) for seed in data["seeds"])
-            found[name] = Result(known[name], seeds, data["date"])
+            found[name] = Result(known[name], seeds, data["date"], data.get("machine", "2 cores"))
     return found
 
 
 def store(results: dict[str, Result]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     plain: dict[str, Any] = {
-        name: {"date": result.date, "seeds": [asdict(seed) for seed in result.seeds]}
+        name: {
+            "date": result.date,
+            "machine": result.machine,
+            "seeds": [asdict(seed) for seed in result.seeds],
+        }
         for name, result in results.items()
     }
     atomic_write_json(RESULTS, plain)
@@ -69,11 +87,13 @@ def page(results: dict[str, Result]) -> str:
     lines = [
         "# Learning curves",
         "",
-        "Made by `make learn`: three seeds each, through the daemon, as anybody would train. The",
-        "return is the mean of the last 100 training episodes of each seed, ± the deviation over",
-        "seeds. Reached means at least the expected value minus its deviation.",
+        "Made by `make learn`: three seeds each, through the daemon, as anybody would train;",
+        "those on a GPU by `learning/borrowed_machine.sh`, several at once on one machine.",
         "",
-        "| experiment | steps | return | expected | reached | steps/s | date |",
+        "The return is the mean of the last 100 training episodes of each seed, ± the deviation",
+        "over seeds. Reached means at least the expected value minus its deviation.",
+        "",
+        "| experiment | steps | return | expected | reached | steps/s | machine, date |",
         "|---|--:|--:|--:|---|--:|---|",
     ]
     for name in sorted(results):
@@ -82,9 +102,9 @@ def page(results: dict[str, Result]) -> str:
         speed = statistics.fmean(seed.steps_per_second for seed in result.seeds)
         kind = ", negative control" if item.is_negative else ""
         lines.append(
-            f"| {name} | {item.total_timesteps:,} | {result.mean:.2f} ± {result.spread:.2f} "
+            f"| {name} | {result.steps:,} | {result.mean:.2f} ± {result.spread:.2f} "
             f"| {item.expected:.2f} ± {item.deviation:.2f} ({item.source}{kind}) "
-            f"| {'yes' if result.is_reached else 'NO'} | {speed:,.0f} | {result.date} |"
+            f"| {result.verdict} | {speed:,.0f} | {result.machine}, {result.date} |"
         )
     plots = sorted({result.experiment.algo for result in results.values()})
     lines += ["", *(f"![{algo}]({algo}.png)\n" for algo in plots)]

@@ -1,4 +1,4 @@
-"""What `make run` shows: a baseline agent playing CartPole, live in the terminal.
+"""What `make run` shows: PPO learning CartPole, live in the terminal.
 
 The run belongs to the trainer daemon, not to this terminal: close it, or `kill -9` the daemon,
 and the run goes on.
@@ -10,21 +10,8 @@ import sys
 
 from mosaic.cli.main import main
 
-DEMO = [
-    "run",
-    "baseline",
-    "--name",
-    "first run: CartPole by rule of thumb",
-    "--set",
-    "env_id=CartPole-v1",
-    "--set",
-    "policy=heuristic",
-    "--set",
-    "episodes=60",
-    "--set",
-    "max_steps_per_second=1000",
-]
+DEMO = ["train", "ppo", "CartPole-v1", "--total-timesteps", "200000", "--name", "first-run"]
 
 if __name__ == "__main__":
-    print("$ mosaic " + " ".join(f"'{word}'" if " " in word else word for word in DEMO))
+    print("$ mosaic " + " ".join(DEMO))
     sys.exit(main(DEMO))
