@@ -39,7 +39,9 @@ def _store(config: dict[str, Any], key: str, text: str, schema: dict[str, Any]) 
     wanted = _field_schema(level, last, key)
     value = typed_value(text, wanted, key)
     for violation in violations(value, wanted, key):
-        raise ConfigError(violation.message, hint=violation.hint, field=violation.path)
+        raise ConfigError(
+            f"{violation.path}: {violation.message}", hint=violation.hint, field=violation.path
+        )
     target[last] = value
 
 

@@ -109,8 +109,9 @@ def train(arguments: argparse.Namespace) -> int:
 def training_document(
     algorithm: AlgorithmInfo, arguments: argparse.Namespace, seed: int | None
 ) -> dict[str, Any]:
+    from mosaic.cli.catalogue import environments
     from mosaic.cli.submission import parse_environment
-    from mosaic.cli.training_config import run_document, training_settings
+    from mosaic.cli.training_config import check_fit, run_document, training_settings
 
     extras: dict[str, Any] = {}
     if arguments.cuda:
@@ -127,6 +128,7 @@ def training_document(
         pairs=arguments.set,
         extras=extras,
     )
+    check_fit(algorithm, settings["env_id"], environments())
     base = arguments.name or f"{algorithm.name}-{settings['env_id']}"
     name = base if seed is None else f"{base}-seed{seed}"
     document = run_document(

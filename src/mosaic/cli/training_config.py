@@ -11,8 +11,10 @@ from mosaic.errors import ConfigError
 
 if TYPE_CHECKING:
     from mosaic.contracts.algorithm_info import AlgorithmInfo
+    from mosaic.contracts.environment_info import EnvironmentInfo
 
 _MAX_SEEDS = 1000
+_PLAIN_KINDS = ("discrete", "continuous", "vector", "image")
 
 
 def training_settings(
@@ -28,19 +30,49 @@ def training_settings(
     schema = {"properties": algorithm.parameters, "additionalProperties": False}
     parameters = parse_settings(pairs, schema)
     chosen_env = env_id or parameters.pop("env_id", None) or algorithm.default_env_id
-    steps = total_timesteps or parameters.pop("total_timesteps", None)
+    given_steps = parameters.pop("total_timesteps", None)
+    steps = given_steps if total_timesteps is None else total_timesteps
+    if steps is None:
+        steps = algorithm.parameters["total_timesteps"]["default"]
     settings: dict[str, Any] = {
         "algo": algorithm.name,
         "env_id": chosen_env,
-        "total_timesteps": steps or algorithm.parameters["total_timesteps"]["default"],
+        "total_timesteps": steps,
         "extras": {**extras, "algo_params": parameters} if parameters else dict(extras),
     }
     chosen_seed = seed if seed is not None else parameters.pop("seed", None)
     if chosen_seed is not None:
         settings["seed"] = chosen_seed
     if settings["total_timesteps"] < 1:
-        raise ConfigError("--total-timesteps must be 1 or more", field="total_timesteps")
+        raise ConfigError(
+            f"--total-timesteps is {steps}",
+            hint="give the number of environment steps to train, 1 or more",
+            field="total_timesteps",
+        )
     return settings
+
+
+def check_fit(
+    algorithm: AlgorithmInfo, env_id: str, environments: Iterable[EnvironmentInfo]
+) -> None:
+    """Refuses an environment of the catalogue that the algorithm cannot handle.
+
+    What the catalogue does not know is left to the worker, which looks at the real spaces.
+    """
+    known = next((item for item in environments if item.id == env_id), None)
+    if known is None:
+        return
+    for kind, handled, what in (
+        (known.action_kind, algorithm.action_spaces, "actions"),
+        (known.observation_kind, algorithm.observation_spaces, "observations"),
+    ):
+        if kind in _PLAIN_KINDS and handled and kind not in handled:
+            raise ConfigError(
+                f"{algorithm.name} cannot train on {env_id}: it needs {' or '.join(handled)} "
+                f"{what}, and these are {kind}",
+                hint="`mosaic algos` shows which algorithm takes which spaces",
+                field="algo",
+            )
 
 
 def run_document(

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.events import EventType
 from mosaic.contracts.manifest import RuntimeSummary
-from mosaic.errors import MosaicError, PreflightError, RequestError
+from mosaic.errors import MosaicError, RequestError
 from mosaic.logs import JsonLines
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
@@ -263,8 +263,8 @@ def _report(error: Exception) -> int:
 
 
 def _is_for_the_user(error: Exception) -> bool:
-    """The config or the machine is to blame, so a traceback would only hide the sentence."""
-    return isinstance(error, RequestError | PreflightError)
+    """An error with a name of its own says what to do; a traceback would only hide the sentence."""
+    return isinstance(error, MosaicError) and type(error) is not WorkerError
 
 
 def _traceback_tail(error: Exception) -> str:

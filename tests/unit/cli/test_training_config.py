@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mosaic.cli.submission import label
-from mosaic.cli.training_config import parse_seeds, run_document, training_settings
+from mosaic.cli.training_config import check_fit, parse_seeds, run_document, training_settings
 from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.environment_info import EnvironmentInfo
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError
 
@@ -70,6 +73,34 @@ def test_bad_parameters_are_refused_by_name(pair: str, told: str) -> None:
     with pytest.raises(ConfigError) as caught:
         settings(pair)
     assert told in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize("steps", [0, -5])
+def test_no_steps_are_refused_not_replaced_by_the_default(steps: int) -> None:
+    with pytest.raises(ConfigError, match="total-timesteps"):
+        settings(total_timesteps=steps)
+
+
+def environment(action_kind: str, observation_kind: str) -> EnvironmentInfo:
+    return EnvironmentInfo(
+        id="Some-v0",
+        family="some",
+        summary="",
+        observation_space="",
+        action_space="",
+        action_kind=action_kind,
+        observation_kind=observation_kind,
+    )
+
+
+def test_spaces_an_algorithm_cannot_handle_are_refused_at_once() -> None:
+    discrete = replace(PPO, action_spaces=("discrete",), observation_spaces=("image",))
+    check_fit(discrete, "Some-v0", [environment("discrete", "image")])
+    check_fit(discrete, "Unknown-v0", [environment("continuous", "vector")])
+    with pytest.raises(ConfigError, match="needs discrete actions, and these are continuous"):
+        check_fit(discrete, "Some-v0", [environment("continuous", "image")])
+    with pytest.raises(ConfigError, match="needs image observations"):
+        check_fit(discrete, "Some-v0", [environment("discrete", "vector")])
 
 
 def test_the_document_is_a_valid_run_config() -> None:
