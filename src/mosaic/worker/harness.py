@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.events import EventType
 from mosaic.contracts.manifest import RuntimeSummary
-from mosaic.errors import MosaicError, RequestError
+from mosaic.errors import MosaicError, RequestError, WorkerError
 from mosaic.logs import JsonLines
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
