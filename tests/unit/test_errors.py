@@ -23,5 +23,7 @@ def test_an_unknown_code_becomes_the_base_class() -> None:
 def test_the_tree_in_the_docstring_is_complete() -> None:
     import mosaic.errors as module
 
-    for cls in error_codes().values():
+    ours = [cls for cls in error_codes().values() if cls.__module__ == module.__name__]
+    assert ours
+    for cls in ours:  # a worker may have errors of its own
         assert cls.__name__ in (module.__doc__ or ""), cls

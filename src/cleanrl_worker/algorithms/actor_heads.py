@@ -51,3 +51,8 @@ class HeadsOnGpu:
         self._observations.copy_(torch.from_numpy(observations))
         outputs = self.evaluate().cpu()
         return [head.numpy() for head in torch.split_with_sizes(outputs, self._sizes, 1)]
+
+
+def actor_heads(actor: nn.Module, flat: FlatParameters, num_envs: int) -> ActorHeads:
+    is_gpu = flat.gradient.device.type == "cuda"
+    return HeadsOnGpu(actor, flat, num_envs) if is_gpu else HeadsOnCpu(actor)

@@ -10,17 +10,16 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from cleanrl_worker.agents.action_range import ActionRange
-from cleanrl_worker.algorithms.actor_heads import ActorHeads, HeadsOnCpu, HeadsOnGpu
+from cleanrl_worker.algorithms.actor_heads import ActorHeads, HeadsOnGpu
 from cleanrl_worker.algorithms.graph_recording import record_graphs_if_wanted
 from cleanrl_worker.algorithms.transition_rows import TransitionRows
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import MAX_TIMESTEPS, Arguments
 from cleanrl_worker.kit.cuda_graph import graphed
-from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.replay_buffer import Batch, ReplayBuffer
 from cleanrl_worker.kit.seeding import choose_threads
@@ -56,6 +55,8 @@ class ContinuousLearner(ABC):
     `update_critics` and `update_actor` work on `rows`; neither gives anything back to the host.
     """
 
+    _heads: ActorHeads  # of the acting policy
+
     def __init__(
         self,
         arguments: ContinuousControlArguments,
@@ -71,8 +72,6 @@ class ContinuousLearner(ABC):
         # Set apart from the methods, as recorded graphs take their place.
         self._critics_step: Callable[[], Tensor] = self.update_critics
         self._actor_step: Callable[[], Tensor] = self.update_actor
-        self._num_envs = arguments.num_envs
-        self._heads: ActorHeads | None = None
 
     @abstractmethod
     def explore(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float32]:
@@ -121,11 +120,6 @@ class ContinuousLearner(ABC):
         rows = self.rows
         next_values -= rows.terminated * next_values
         return next_values.mul_(self.gamma).add_(rows.rewards)
-
-    def make_heads(self, actor: nn.Module, flat: FlatParameters) -> ActorHeads:
-        is_gpu = flat.gradient.device.type == "cuda"
-        self._heads = HeadsOnGpu(actor, flat, self._num_envs) if is_gpu else HeadsOnCpu(actor)
-        return self._heads
 
 
 AnyArguments = TypeVar("AnyArguments", bound=ContinuousControlArguments)

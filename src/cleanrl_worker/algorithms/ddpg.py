@@ -15,6 +15,7 @@ from torch import Tensor
 from cleanrl_worker.agents.action_critic import ActionCritic
 from cleanrl_worker.agents.action_range import ActionRange
 from cleanrl_worker.agents.deterministic import DeterministicActor
+from cleanrl_worker.algorithms.actor_heads import actor_heads
 from cleanrl_worker.algorithms.continuous_control import (
     ContinuousControlArguments,
     ContinuousLearner,
@@ -80,13 +81,13 @@ class DDPGLearner(ContinuousLearner):
         self._climbed = Towers(self._critic_weights, self.critics[:1], size)
         self._uphill = torch.full((1, size, 1), -1.0 / size, device=device)
         self._errors = torch.zeros(num_critics, size, 1, device=device)
-        self._heads_now = self.make_heads(self.actor, self._actor_weights)
+        self._heads = actor_heads(self.actor, self._actor_weights, arguments.num_envs)
 
     def make_actor(self, observation_size: int) -> DeterministicActor:
         return DeterministicActor(observation_size, self.action_range, batched_range=True)
 
     def explore(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float32]:
-        (actions,) = self._heads_now(observations)
+        (actions,) = self._heads(observations)
         self.action_range.stretch(np.tanh(actions, out=actions))
         actions += rng.standard_normal(actions.shape, np.float32) * self.exploration_deviation
         return actions.clip(self.action_range.low, self.action_range.high, out=actions)

@@ -20,6 +20,7 @@ from cleanrl_worker.agents.soft_actor_critic import (
     SoftActor,
     Temperature,
 )
+from cleanrl_worker.algorithms.actor_heads import actor_heads
 from cleanrl_worker.algorithms.continuous_control import (
     ContinuousControlArguments,
     ContinuousLearner,
@@ -99,10 +100,10 @@ class SACLearner(ContinuousLearner):
         self._errors = torch.zeros(2, size, 1, device=device)
         self._actor_loss = torch.zeros(1, device=device)
         self._alpha_loss = torch.zeros(1, device=device)
-        self._heads_now = self.make_heads(self.actor, self._actor_weights)
+        self._heads = actor_heads(self.actor, self._actor_weights, arguments.num_envs)
 
     def explore(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float32]:
-        actions, log_std = self._heads_now(observations)
+        actions, log_std = self._heads(observations)
         np.tanh(log_std, out=log_std)
         log_std *= LOG_STD_REACH
         log_std += LOG_STD_MIDDLE
