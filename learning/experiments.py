@@ -72,6 +72,14 @@ EXPERIMENTS = (
     ),
     Experiment("ppo", "MiniGrid-Empty-8x8-v0", 300_000, 0.9, 0.0, source="solved above 0.9"),
     Experiment("ppo", "BabyAI-GoToRedBallNoDists-v0", 500_000, 0.9, 0.0, source="solved above 0.9"),
+    Experiment(
+        "td3_continuous_action", "HalfCheetah-v4", 1_000_000, 9583.22, 126.09, needs_gpu=True
+    ),
+    Experiment(
+        "sac_continuous_action", "HalfCheetah-v4", 1_000_000, 9634.89, 1423.73, needs_gpu=True
+    ),
+    Experiment("ppo_atari", "PongNoFrameskip-v4", 10_000_000, 20.36, 0.20, needs_gpu=True),
+    Experiment("dqn_atari", "PongNoFrameskip-v4", 10_000_000, 20.25, 0.41, needs_gpu=True),
 )
 
 
