@@ -19,7 +19,6 @@ def main() -> int:
     if not experiments:
         print(f"no experiment matches {sys.argv[1:]}", file=sys.stderr)
         return 2
-    results = load()
     is_all_reached = True
     with TrainerClient() as client:
         waiting = [(item, submit(client, item)) for item in experiments]
@@ -28,8 +27,7 @@ def main() -> int:
                 collect(client, run_id, seed) for run_id, seed in zip(run_ids, SEEDS, strict=True)
             )
             result = Result(item, seeds, time.strftime("%Y-%m-%d"))
-            results[item.name] = result
-            store(results)
+            store({**load(), item.name: result})  # others may have stored theirs meanwhile
             is_all_reached &= result.is_reached
             verdict = "reached" if result.is_reached else "NOT REACHED"
             print(
@@ -37,7 +35,7 @@ def main() -> int:
                 f"{item.expected:.2f} ± {item.deviation:.2f}",
                 flush=True,
             )
-    draw(results, {item.algo for item in experiments})
+    draw(load(), {item.algo for item in experiments})
     return 0 if is_all_reached else 1
 
 
