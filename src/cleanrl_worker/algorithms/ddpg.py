@@ -74,11 +74,15 @@ class DDPGLearner(ContinuousLearner):
 
         size = self.batch_size
         self._policy = Towers(self._actor_weights, [self.actor], size)
-        self._target_policy = Towers(self._target_actor_weights, [self.target_actor], size)
+        self._target_policy = Towers(
+            self._target_actor_weights, [self.target_actor], size, within=self._policy
+        )
         self._values = Towers(self._critic_weights, self.critics, size)
-        self._target_values = Towers(self._target_critic_weights, self.target_critics, size)
+        self._target_values = Towers(
+            self._target_critic_weights, self.target_critics, size, within=self._values
+        )
         # The actor climbs the first critic alone.
-        self._climbed = Towers(self._critic_weights, self.critics[:1], size)
+        self._climbed = Towers(self._critic_weights, self.critics[:1], size, within=self._values)
         self._uphill = torch.full((1, size, 1), -1.0 / size, device=device)
         self._errors = torch.zeros(num_critics, size, 1, device=device)
         self._heads = actor_heads(self.actor, self._actor_weights, arguments.num_envs)

@@ -93,9 +93,11 @@ class SACLearner(ContinuousLearner):
         self._policy = Towers(self._actor_weights, [self.actor], size)
         self._gaussian = SquashedGaussian(self.actor.action_scale, self.actor.action_bias)
         self._values = Towers(self._critic_weights, self.critics, size)
-        self._target_values = Towers(self._target_weights, self.target_critics, size)
+        self._target_values = Towers(
+            self._target_weights, self.target_critics, size, within=self._values
+        )
         # The critics once more, for the actor: the values they learnt from stay readable.
-        self._climbed = Towers(self._critic_weights, self.critics, size)
+        self._climbed = Towers(self._critic_weights, self.critics, size, within=self._values)
         self._uphill = torch.zeros(2, size, 1, device=device)
         self._errors = torch.zeros(2, size, 1, device=device)
         self._actor_loss = torch.zeros(1, device=device)

@@ -58,13 +58,27 @@ class Towers:
     """Two hidden layers and one or more linear heads, taken from the modules in their order.
 
     Results are valid until the next `forward`. Gradients land in the parameters' `.grad`.
+
+    Towers of the same form can work in the memory of others, which stays in the cache that way:
+    these must not run between `forward` and `backward` of those. Only the heads' outputs are kept.
     """
 
-    def __init__(self, flat: FlatParameters, towers: Sequence[nn.Module], batch_size: int) -> None:
+    def __init__(
+        self,
+        flat: FlatParameters,
+        towers: Sequence[nn.Module],
+        batch_size: int,
+        within: Towers | None = None,
+    ) -> None:
         columns = zip(*(linear_layers(tower) for tower in towers), strict=True)
-        layers = [StackedLinear(flat, column, batch_size) for column in columns]
-        self.first, self.second, *self.heads = layers
+        self._layers = [StackedLinear(flat, column, batch_size) for column in columns]
+        self.first, self.second, *self.heads = self._layers
         self._count = len(towers)
+        if within is not None:
+            for mine, lent in zip(self._layers, within._layers, strict=True):
+                mine.d_input = lent.d_input[: self._count]
+            self.first.output = within.first.output[: self._count]
+            self.second.output = within.second.output[: self._count]
 
     def forward(self, inputs: Tensor) -> list[Tensor]:
         """The heads' outputs (towers, batch, size) for the same inputs (batch, size) to all."""
