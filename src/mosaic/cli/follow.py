@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mosaic.cli.failures import INTERRUPTED, outcome_status
 from mosaic.cli.human import duration
+from mosaic.cli.interruption import certain_interrupt
 from mosaic.cli.run_view import progress_line, progress_parts, remaining_s, say_end, state_word
 from mosaic.cli.terminal import cut, is_terminal, printable, say, say_json
 from mosaic.contracts.run_record import RunRecord
@@ -125,14 +126,8 @@ def choose_view(as_json: bool) -> View:
 
 def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
     """Show the run until it is over; the exit status says how it ended. Ctrl-C lets it go on."""
-    try:
-        with choose_view(as_json) as view:
-            for record in client.watch([run_id]):
-                view.show(record)
-                if record.is_over:
-                    break
-        record = client.get_run(run_id)
-    except KeyboardInterrupt:
+
+    def say_goodbye() -> None:
         print(
             f"\nDetached: the run goes on.\n"
             f"  stop it    mosaic stop {run_id}\n"
@@ -140,6 +135,17 @@ def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
             file=sys.stderr,
             flush=True,
         )
+
+    try:
+        with certain_interrupt(say_goodbye):
+            with choose_view(as_json) as view:
+                for record in client.watch([run_id]):
+                    view.show(record)
+                    if record.is_over:
+                        break
+            record = client.get_run(run_id)
+    except KeyboardInterrupt:
+        say_goodbye()
         return INTERRUPTED
     if as_json:
         say_json(record.to_dict())

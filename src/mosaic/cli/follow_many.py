@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mosaic.cli.failures import INTERRUPTED, outcome_status
 from mosaic.cli.human import decimal
+from mosaic.cli.interruption import certain_interrupt
 from mosaic.cli.run_view import progress_line, say_end
 from mosaic.cli.terminal import printable, say, say_json
 from mosaic.contracts.run_record import RunRecord
@@ -25,17 +26,16 @@ def follow_all(client: TrainerClient, run_ids: Sequence[str], as_json: bool) -> 
     records: dict[str, RunRecord] = {}
     said_at = 0.0
     try:
-        for record in client.watch(run_ids):
-            records[record.run_id] = record
-            if len(records) == len(run_ids) and all(run.is_over for run in records.values()):
-                break
-            if not as_json and time.monotonic() - said_at >= INTERVAL_S:
-                said_at = time.monotonic()
-                for run in records.values():
-                    if run.started_at is not None and not run.is_over:
-                        say(f"{printable(run.run_name)}: {progress_line(run).strip()}")
+        with certain_interrupt(say_goodbye):
+            for record in client.watch(run_ids):
+                records[record.run_id] = record
+                if len(records) == len(run_ids) and all(run.is_over for run in records.values()):
+                    break
+                if not as_json and time.monotonic() - said_at >= INTERVAL_S:
+                    said_at = time.monotonic()
+                    say_progress(records.values())
     except KeyboardInterrupt:
-        print("\nDetached: the runs go on. `mosaic runs` lists them.", file=sys.stderr, flush=True)
+        say_goodbye()
         return INTERRUPTED
     finished = [client.get_run(run_id) for run_id in run_ids]
     if as_json:
@@ -45,6 +45,16 @@ def follow_all(client: TrainerClient, run_ids: Sequence[str], as_json: bool) -> 
             say_end(record)
         say(summary(finished))
     return max(outcome_status(record) for record in finished)
+
+
+def say_progress(records: Iterable[RunRecord]) -> None:
+    for run in records:
+        if run.started_at is not None and not run.is_over:
+            say(f"{printable(run.run_name)}: {progress_line(run).strip()}")
+
+
+def say_goodbye() -> None:
+    print("\nDetached: the runs go on. `mosaic runs` lists them.", file=sys.stderr, flush=True)
 
 
 def summary(records: Sequence[RunRecord]) -> str:

@@ -1,0 +1,45 @@
+"""Ctrl-C while following a run, also where the exception is swallowed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+PROGRAM = """
+import sys, time
+from mosaic.cli import interruption
+
+interruption.GRACE_S = 0.2
+
+def say_goodbye():
+    print("goodbye", flush=True)
+
+with interruption.certain_interrupt(say_goodbye):
+    print("ready", flush=True)
+    while True:
+        try:
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            if sys.argv[1] == "raised":
+                raise SystemExit(7)
+"""
+
+
+def interrupted(behaviour: str) -> tuple[int, str]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, behaviour], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=30)
+        return process.returncode, rest
+
+
+def test_an_interrupt_that_is_swallowed_still_ends_the_command() -> None:
+    assert interrupted("swallowed") == (130, "goodbye\n")
+
+
+def test_an_interrupt_that_arrives_is_left_to_the_command() -> None:
+    assert interrupted("raised") == (7, "")
