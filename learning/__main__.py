@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from learning.curves import thinned
+from learning.curves import last_returns_mean, thinned
 from learning.experiments import SEEDS, Experiment, chosen
 from learning.results import FOLDER, Result, Seed, load, store
 from mosaic.cli.catalogue import find_algorithm
@@ -24,7 +24,8 @@ def main() -> int:
         waiting = [(item, submit(client, item)) for item in experiments]
         for item, run_ids in waiting:
             seeds = tuple(
-                collect(client, run_id, seed) for run_id, seed in zip(run_ids, SEEDS, strict=True)
+                collect(client, run_id, seed, item.last_episodes)
+                for run_id, seed in zip(run_ids, SEEDS, strict=True)
             )
             result = Result(item, seeds, time.strftime("%Y-%m-%d"))
             store({**load(), item.name: result})  # others may have stored theirs meanwhile
@@ -61,17 +62,18 @@ def submit(client: TrainerClient, item: Experiment) -> list[str]:
     ]
 
 
-def collect(client: TrainerClient, run_id: str, seed: int) -> Seed:
+def collect(client: TrainerClient, run_id: str, seed: int, last_episodes: int) -> Seed:
     record = client.wait(run_id)
     if record.failure is not None or record.progress.mean_return is None:
         raise SystemExit(f"{record.run_name} did not finish: {record.failure}")
+    returns = list(episode_returns(client, run_id))
     duration_s = (record.finished_at or 0.0) - (record.started_at or 0.0)
     return Seed(
         seed=seed,
-        mean_return=record.progress.mean_return,
+        mean_return=last_returns_mean(returns, last_episodes),
         duration_s=round(duration_s, 1),
         steps_per_second=round(record.progress.steps / duration_s, 1),
-        curve=thinned(list(episode_returns(client, run_id))),
+        curve=thinned(returns),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 CURVE_POINTS = 120
-LAST_EPISODES = 100
 
 Points = list[tuple[int, float]]
 
@@ -22,7 +21,7 @@ def thinned(points: Points) -> Points:
     ]
 
 
-def last_returns_mean(points: Points) -> float:
-    """Over the last 100 training episodes, as the published figures are."""
-    last = [value for _, value in points[-LAST_EPISODES:]]
+def last_returns_mean(points: Points, count: int = 100) -> float:
+    """Over the last training episodes: the last 100 in the published figures."""
+    last = [value for _, value in points[-count:]]
     return sum(last) / len(last)
