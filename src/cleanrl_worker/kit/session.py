@@ -134,10 +134,7 @@ class Session:
         for name, value in values.items():
             number = float(value)
             if not math.isfinite(number):
-                raise TrainingDivergedError(
-                    f"{name} is {number} at step {self.global_step}: the training diverged",
-                    hint="a smaller learning_rate helps most often; the last checkpoint is intact",
-                )
+                raise self._diverged(f"{name} is {number}")
             self._write(name, number)
         self._write("charts/SPS", self.steps_per_second)
 
@@ -171,10 +168,7 @@ class Session:
         if self.global_step == self._saved_step and not is_final:
             return
         if not self._model.is_finite():
-            raise TrainingDivergedError(
-                f"a weight is not a number at step {self.global_step}: the training diverged",
-                hint="a smaller learning_rate helps most often; the last checkpoint is intact",
-            )
+            raise self._diverged("a weight is not a number")
         self._tried_step = self.global_step
         metric = float(np.mean(self.recent_returns)) if self.recent_returns else None
         states = {name: part.state_dict() for name, part in self._parts.items()}
@@ -193,6 +187,18 @@ class Session:
             metric=metric,
             is_best=saved.is_best,
             is_final=is_final,
+        )
+
+    def _diverged(self, what: str) -> TrainingDivergedError:
+        saved = max(self._saved_step, self._started_step if self.is_resumed else -1)
+        left = (
+            f"the checkpoint at step {saved} is intact"
+            if saved >= 0
+            else "no checkpoint was saved yet"
+        )
+        return TrainingDivergedError(
+            f"{what} at step {self.global_step}: the training diverged",
+            hint=f"a smaller learning_rate helps most often; {left}",
         )
 
     @property
