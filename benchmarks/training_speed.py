@@ -1,7 +1,8 @@
 """Training speed, ours beside Stable-Baselines3 in the same run, at CleanRL's hyperparameters.
 
-Each training has a process of its own. CleanRL's figures are those of its unmodified scripts on a
-quiet machine of this kind (2 cores); for learners with a replay buffer, after learning has started.
+Each training has a process of its own. CleanRL's scripts run beside ours, too, where somebody has
+them (see `cleanrl_scripts`); else its figures are those of a quiet machine of 2 cores. Learners
+with a replay buffer are measured after learning has started.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks import cleanrl_scripts
 from benchmarks.report import Report
 
 
@@ -24,20 +26,20 @@ class Case:
     algo: str
     env_id: str
     steps: int
-    cleanrl: float  # steps per second
+    cleanrl: float  # steps per second on a quiet machine
     baseline: str = ""  # class in Stable-Baselines3; it has no twin for the others
     flags: dict[str, Any] = field(default_factory=dict)
-    baseline_steps: int = 0
+    baseline_steps: int = 0  # of either baseline; 0: as many as ours
 
 
 OFF_POLICY = {"learning_starts": 1000}
 CASES = (
     Case("ppo", "CartPole-v1", 150_000, 5308, "PPO", baseline_steps=30_000),
     Case("dqn", "CartPole-v1", 50_000, 4958, "DQN", baseline_steps=50_000),
-    Case("c51", "CartPole-v1", 40_000, 2442),
-    Case("pqn", "CartPole-v1", 150_000, 7921),
+    Case("c51", "CartPole-v1", 40_000, 2442, baseline_steps=40_000),
+    Case("pqn", "CartPole-v1", 150_000, 7921, baseline_steps=50_000),
     Case("ppo_continuous_action", "HalfCheetah-v4", 40_960, 1262, "PPO", baseline_steps=8192),
-    Case("rpo_continuous_action", "Hopper-v4", 30_720, 1151),
+    Case("rpo_continuous_action", "Hopper-v4", 30_720, 1151, baseline_steps=10_240),
     Case("td3_continuous_action", "Hopper-v4", 5000, 194, "TD3", OFF_POLICY, 2500),
     Case("ddpg_continuous_action", "Hopper-v4", 6000, 270, "DDPG", OFF_POLICY, 2500),
     Case("sac_continuous_action", "Hopper-v4", 4000, 114, "SAC", OFF_POLICY, 2000),
@@ -150,8 +152,19 @@ def main() -> int:
     for case in CASES:
         if case.algo not in chosen:
             continue
+        # Before and after CleanRL, so that a machine that slows down meanwhile favours neither.
         speed = measure("ours", case.algo)
-        against = f"{speed / case.cleanrl:.1f}x CleanRL ({case.cleanrl:,.0f})"
+        if cleanrl_scripts.are_there():
+            cleanrl = cleanrl_scripts.steps_per_second(
+                case.algo,
+                case.env_id,
+                case.baseline_steps or case.steps,
+                case.flags.get("learning_starts"),
+            )
+            speed = (speed + measure("ours", case.algo)) / 2
+            against = f"{speed / cleanrl:.1f}x CleanRL beside it ({cleanrl:,.0f})"
+        else:
+            against = f"{speed / case.cleanrl:.1f}x CleanRL elsewhere ({case.cleanrl:,.0f})"
         if case.baseline:
             other = measure("theirs", case.algo)
             against += f", {speed / other:.1f}x Stable-Baselines3 ({other:,.0f})"

@@ -74,8 +74,8 @@ EXPERIMENTS = (
         parameters={"learning_starts": 1000},
         last_episodes=20,
     ),
-    Experiment("ppo", "MiniGrid-Empty-8x8-v0", 300_000, 0.9, 0.0, source="solved above 0.9"),
-    Experiment("ppo", "BabyAI-GoToRedBallNoDists-v0", 500_000, 0.9, 0.0, source="solved above 0.9"),
+    Experiment("ppo", "MiniGrid-Empty-8x8-v0", 100_000, 0.9, 0.0, source="solved above 0.9"),
+    Experiment("ppo", "BabyAI-GoToRedBallNoDists-v0", 300_000, 0.9, 0.0, source="solved above 0.9"),
     Experiment(
         "td3_continuous_action", "HalfCheetah-v4", 1_000_000, 9583.22, 126.09, needs_gpu=True
     ),
