@@ -170,9 +170,10 @@ def _generation_of_model(model: Path, folder: Path, manifest: Manifest) -> Gener
     sha256 = file_hash(model)
     if not manifest.knows_model(sha256):
         raise CheckpointError(
-            f"{model} does not belong to the training state beside it: its weights are others",
-            hint=f"resume from {folder} instead; to evaluate these weights, move the file "
-            f"away from it",
+            f"{model} is not what was saved with the training state beside it: it is damaged or of "
+            f"another training",
+            hint=f"give {folder} instead, which has the weights once more; to evaluate this file "
+            f"all the same, move it away from there",
         )
     if model.stem == folder.name.removesuffix(STATE_SUFFIX):
         return manifest.newest

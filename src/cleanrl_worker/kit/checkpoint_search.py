@@ -69,8 +69,9 @@ def _state_of_folder(folder: Path) -> Path:
     weights = sorted(folder.glob(f"*{MODEL_SUFFIX}"))
     if weights:
         raise CheckpointError(
-            f"{folder} holds weights only ({weights[0].name}): there is no training state",
-            hint="they can be evaluated, but not resumed",
+            f"{folder} holds weights only ({', '.join(path.name for path in weights[:3])}): there "
+            f"is no training state",
+            hint="such a file can be evaluated, if it is named itself, but not resumed",
         )
     raise CheckpointError(
         f"There is no checkpoint in {folder}",

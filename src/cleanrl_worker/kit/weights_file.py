@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mosaic.errors import WorkerError
 
 MAX_BYTES = 8 * 2**30
 _HINT = "give a .cleanrl_model file that CleanRL or MOSAIC saved"
+_WANTED = re.compile(r"(?:GLOBAL|class|global) ([\w.]+)")  # what a pickle asked to call
 
 
 def load_payload(path: Path) -> Any:
@@ -39,9 +41,11 @@ def parse_payload(data: bytes, path: Path) -> Any:
     try:
         payload = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:  # a forged file can make the reader fail in any way
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        # Not torch's own sentence, which advises to load the file without this protection.
+        wanted = _WANTED.search(str(error))
+        what = f", {wanted[1]} among them" if wanted else ""
         raise CheckpointError(
-            f"{path} is refused: it holds more or other things than weights ({reason})",
+            f"{path} is refused: it holds more or other things than weights{what}",
             hint=f"such a file could run commands when it is loaded; {_HINT}",
         ) from error
     try:

@@ -142,14 +142,14 @@ def test_weights_of_another_training_are_not_resumed_from(run: Path) -> None:
     path.unlink()
     torch.save(weights(999), path)
     error = refused(path)
-    assert "does not belong to the training state" in error.message
+    assert "not what was saved with the training state" in error.message
     assert str(run / "dqn.state") in error.hint
     assert_holds(load_checkpoint(run / "dqn.state"), 20)
 
 
 def test_weights_changed_in_place_are_noticed(run: Path) -> None:
     flip_a_bit(run / "dqn.cleanrl_model")
-    assert "does not belong" in refused(run / "dqn.cleanrl_model").message
+    assert "it is damaged" in refused(run / "dqn.cleanrl_model").message
     assert "model-20" in refused(run).message  # the published file is a link to it
 
 
