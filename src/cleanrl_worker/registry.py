@@ -27,6 +27,7 @@ class Algorithm:
     observation_spaces: tuple[str, ...] = (VECTOR, IMAGE)
     preset: Mapping[str, Any] = field(default_factory=dict)
     memory_mb: int = 2048  # with the preset's replay buffer full
+    needs_bounds: bool = False  # of actions: it squashes its own and stretches them to the bounds
 
 
 _ATARI_REPLAY_MB = 12_288  # a million frames of 84x84, and what trains on them
@@ -127,6 +128,7 @@ _ALGORITHMS = (
         "Deep deterministic policy gradient",
         (CONTINUOUS,),
         (VECTOR,),
+        needs_bounds=True,
     ),
     Algorithm(
         "td3_continuous_action",
@@ -134,9 +136,15 @@ _ALGORITHMS = (
         "Twin delayed DDPG",
         (CONTINUOUS,),
         (VECTOR,),
+        needs_bounds=True,
     ),
     Algorithm(
-        "sac_continuous_action", f"{_MODULES}.sac", "Soft actor-critic", (CONTINUOUS,), (VECTOR,)
+        "sac_continuous_action",
+        f"{_MODULES}.sac",
+        "Soft actor-critic",
+        (CONTINUOUS,),
+        (VECTOR,),
+        needs_bounds=True,
     ),
     Algorithm(
         "sac_atari",

@@ -12,7 +12,6 @@ from cleanrl_worker.agents.q_learner import AutogradLearner, QLearner, Transitio
 from cleanrl_worker.agents.q_network import spaces_of
 from cleanrl_worker.algorithms.dqn import DQNArguments, learn_from_replay
 from cleanrl_worker.analytic.c51_learner import AnalyticC51Learner
-from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
@@ -39,22 +38,13 @@ ARGUMENTS = C51Arguments
 
 
 def train(arguments: C51Arguments, session: Session) -> None:
-    envs = make_env_batch(
-        arguments.env_id,
-        arguments.num_envs,
-        env_kwargs=arguments.env_kwargs,
-        vectorization=arguments.vectorization,
-        video_directory=session.video_directory,
-    )
-    try:
+    with session.environments() as envs:
         network = C51Network(
             *spaces_of(envs), arguments.n_atoms, arguments.v_min, arguments.v_max
         ).to(session.device)
         learner = make_learner(network, arguments)
         model = ModelFile(network, arguments=asdict(arguments))
         learn_from_replay(arguments, session, envs, learner, model, loss_name="losses/loss")
-    finally:
-        envs.close()
 
 
 def make_learner(network: C51Network, arguments: C51Arguments) -> QLearner[C51Network]:

@@ -17,7 +17,6 @@ from cleanrl_worker.algorithms.actor_heads import ActorHeads, HeadsOnGpu
 from cleanrl_worker.algorithms.graph_recording import record_graphs_if_wanted
 from cleanrl_worker.algorithms.transition_rows import TransitionRows
 from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import MAX_TIMESTEPS, Arguments
 from cleanrl_worker.kit.cuda_graph import graphed
 from cleanrl_worker.kit.model_file import ModelFile
@@ -130,19 +129,10 @@ def train_by_replay(
     arguments: AnyArguments, session: Session, make_learner: MakeLearner[AnyArguments]
 ) -> None:
     choose_threads(arguments, default=CPU_THREADS)
-    envs = make_env_batch(
-        arguments.env_id,
-        arguments.num_envs,
-        env_kwargs=arguments.env_kwargs,
-        vectorization=arguments.vectorization,
-        video_directory=session.video_directory,
-    )
-    try:
+    with session.environments() as envs:
         size, actions = vector_size(envs), ActionRange.of(envs.action_space)
         learner = make_learner(arguments, size, actions, session.device)
         learn_by_replay(arguments, session, envs, learner)
-    finally:
-        envs.close()
 
 
 def learn_by_replay(

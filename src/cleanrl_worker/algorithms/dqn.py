@@ -18,7 +18,6 @@ from cleanrl_worker.algorithms.exploration import (
 )
 from cleanrl_worker.analytic.q_learner import AnalyticQLearner
 from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import Arguments
 from cleanrl_worker.kit.frame_replay_buffer import FrameReplayBuffer
 from cleanrl_worker.kit.model_file import ModelFile
@@ -53,19 +52,10 @@ ARGUMENTS = DQNArguments
 
 
 def train(arguments: DQNArguments, session: Session) -> None:
-    envs = make_env_batch(
-        arguments.env_id,
-        arguments.num_envs,
-        env_kwargs=arguments.env_kwargs,
-        vectorization=arguments.vectorization,
-        video_directory=session.video_directory,
-    )
-    try:
+    with session.environments() as envs:
         network = QNetwork(*spaces_of(envs)).to(session.device)
         learner = make_learner(network, arguments)
         learn_from_replay(arguments, session, envs, learner, ModelFile(network))
-    finally:
-        envs.close()
 
 
 def make_learner(network: QNetwork, arguments: DQNArguments) -> QLearner[QNetwork]:

@@ -24,7 +24,6 @@ from cleanrl_worker.algorithms.ppo import ADAM_EPSILON, ClippedArguments
 from cleanrl_worker.algorithms.ppo_torch import FIGURES, TensorBatch, named_figures, ppo_loss
 from cleanrl_worker.analytic.ppo_distributions import Actions, CategoricalDistribution
 from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.flat_adam import FlatAdam
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.model_file import ModelFile
@@ -46,15 +45,7 @@ ARGUMENTS = PPOLSTMArguments
 
 
 def train(arguments: PPOLSTMArguments, session: Session) -> None:
-    envs = make_env_batch(
-        arguments.env_id,
-        arguments.num_envs,
-        env_kwargs=arguments.env_kwargs,
-        vectorization=arguments.vectorization,
-        video_directory=session.video_directory,
-        frame_stack=1,
-    )
-    try:
+    with session.environments(frame_stack=1) as envs:
         choose_threads(arguments, default=2)
         agent = make_agent(envs).to(session.device)
         flat = FlatParameters(agent)
@@ -77,8 +68,6 @@ def train(arguments: PPOLSTMArguments, session: Session) -> None:
                 {"charts/learning_rate": rate, **figures, "losses/explained_variance": variance}
             )
             session.checkpoint_if_due()
-    finally:
-        envs.close()
 
 
 def make_agent(envs: EnvBatch) -> LSTMAgent:

@@ -23,7 +23,6 @@ from cleanrl_worker.algorithms.exploration import (
 )
 from cleanrl_worker.analytic.pqn_learner import AnalyticPQNLearner
 from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import RolloutArguments
 from cleanrl_worker.kit.flat_parameters import FlatParameters
 from cleanrl_worker.kit.flat_radam import FlatRAdam
@@ -72,14 +71,7 @@ class PQNLearner(Protocol):
 
 
 def train(arguments: PQNArguments, session: Session) -> None:
-    envs = make_env_batch(
-        arguments.env_id,
-        arguments.num_envs,
-        env_kwargs=arguments.env_kwargs,
-        vectorization=arguments.vectorization,
-        video_directory=session.video_directory,
-    )
-    try:
+    with session.environments() as envs:
         network = PQNNetwork(*spaces_of(envs)).to(session.device)
         learner = make_learner(network, arguments)
         envs.reset(arguments.seed)
@@ -101,8 +93,6 @@ def train(arguments: PQNArguments, session: Session) -> None:
                     }
                 )
                 session.checkpoint_if_due()
-    finally:
-        envs.close()
 
 
 def make_learner(network: PQNNetwork, arguments: PQNArguments) -> PQNLearner:

@@ -20,7 +20,6 @@ from cleanrl_worker.agents.soft_actor_critic import Temperature
 from cleanrl_worker.algorithms.dqn import multiples_within
 from cleanrl_worker.algorithms.graph_recording import record_graphs_if_wanted
 from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import MAX_TIMESTEPS, Arguments
 from cleanrl_worker.kit.cuda_graph import Function, graphed
 from cleanrl_worker.kit.flat_adam import FlatAdam
@@ -83,18 +82,9 @@ ARGUMENTS = SACDiscreteArguments
 
 def train(arguments: SACDiscreteArguments, session: Session) -> None:
     choose_threads(arguments, default=CPU_THREADS)
-    envs = make_env_batch(
-        arguments.env_id,
-        arguments.num_envs,
-        env_kwargs=arguments.env_kwargs,
-        vectorization=arguments.vectorization,
-        video_directory=session.video_directory,
-    )
-    try:
+    with session.environments() as envs:
         learner = DiscreteSACLearner(arguments, *spaces_of(envs), session.device)
         learn_by_replay(arguments, session, envs, learner)
-    finally:
-        envs.close()
 
 
 def learn_by_replay(

@@ -27,7 +27,7 @@ class DenseLearner:
         arguments: ClippedArguments,
     ) -> None:
         self.policy = policy
-        self.gradient = flat.gradient_array
+        self.flat = flat
         self.optimizer = optimizer
         self.arguments = arguments
         self.lowest_ratio = np.float32(1.0 - arguments.clip_coef)
@@ -64,7 +64,7 @@ class DenseLearner:
         )
         d_values = self.value_gradient(policy.values(batch.observations), batch)
         policy.critic.backward(d_values[:, None])
-        self.clip_gradient()
+        self.flat.clip_gradient_array(self.arguments.max_grad_norm)
         self.optimizer.step()
 
     def policy_gradient(self, log_ratio: Array, advantages: Array) -> Array:
@@ -101,11 +101,6 @@ class DenseLearner:
             np.maximum(self.value_losses, clipped, out=self.value_losses)
         errors *= np.float32(self.arguments.vf_coef / len(errors))
         return errors
-
-    def clip_gradient(self) -> None:
-        norm = math.sqrt(float(self.gradient.dot(self.gradient)))
-        if not norm <= self.arguments.max_grad_norm:  # not a number: let it be seen
-            self.gradient *= np.float32(self.arguments.max_grad_norm / (norm + 1e-6))
 
     def approximate_kl(self) -> float:
         """Of the last minibatch, by the estimator without bias and with little variance."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from cleanrl_worker.kit.flat_radam import FlatRAdam
 
 class AnalyticPQNLearner:
     def __init__(self, network: PQNNetwork, learning_rate: float, max_grad_norm: float) -> None:
-        flat = FlatParameters(network)
-        self.optimizer = FlatRAdam(flat, learning_rate)
+        self._flat = FlatParameters(network)
+        self.optimizer = FlatRAdam(self._flat, learning_rate)
         self._max_grad_norm = max_grad_norm
-        self._gradient = flat.gradient_array
         self._inputs = network.inputs
         self._acting = NormalizedActing(network.network)
         self._layers = DenseNetwork(network.network)
@@ -43,10 +41,7 @@ class AnalyticPQNLearner:
 
     def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
         self.store_gradient(observations, actions, returns)
-        gradient = self._gradient
-        norm = math.sqrt(float(gradient @ gradient))
-        if norm > self._max_grad_norm:
-            gradient *= np.float32(self._max_grad_norm / (norm + 1e-6))
+        self._flat.clip_gradient_array(self._max_grad_norm)
         self.optimizer.step()
 
     def figures(self) -> Figures:

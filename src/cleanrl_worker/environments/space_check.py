@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import gymnasium
 
 UNBOUNDED = "unbounded"
-# These squash their actions and stretch the result to the bounds, which must therefore exist.
-_MODULES_THAT_NEED_BOUNDS = ("ddpg", "td3", "sac")
 
 
 def space_kind(space: gymnasium.Space[Any]) -> str:
@@ -77,13 +75,9 @@ def _obstacles(algorithm: Algorithm, action_kind: str, kind_of_observation: str)
     if shape_of_actions not in algorithm.action_spaces:
         wanted = " or ".join(algorithm.action_spaces)
         found.append(f"its actions are {shape_of_actions} and the algorithm needs {wanted} ones")
-    elif action_kind == UNBOUNDED and _needs_bounds(algorithm):
+    elif action_kind == UNBOUNDED and algorithm.needs_bounds:
         found.append("its actions have no bounds and the algorithm scales its own to them")
     if kind_of_observation not in algorithm.observation_spaces:
         wanted = " or ".join(algorithm.observation_spaces)
         found.append(f"it observes a {kind_of_observation} and the algorithm needs a {wanted}")
     return found
-
-
-def _needs_bounds(algorithm: Algorithm) -> bool:
-    return algorithm.module.rpartition(".")[2] in _MODULES_THAT_NEED_BOUNDS

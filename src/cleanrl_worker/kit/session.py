@@ -6,7 +6,8 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 
 from cleanrl_worker.environments.batch import EnvBatch, Episode
+from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import Arguments
 from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, CheckpointStore
 from cleanrl_worker.kit.model_file import ModelFile
@@ -35,13 +37,14 @@ class Session:
 
     An algorithm makes its parts, names them once with `keep`, and then loops:
 
-        envs.reset(arguments.seed)
-        session.keep(ModelFile(agent), optimizer=optimizer, envs=envs)
-        observations = envs.observations          # the first ones, or those of the checkpoint
-        while session.goes_on():
-            ...                                   # advances session.global_step
-            session.record({"losses/value_loss": loss})
-            session.checkpoint_if_due()
+        with session.environments() as envs:
+            envs.reset(arguments.seed)
+            session.keep(ModelFile(agent), optimizer=optimizer, envs=envs)
+            observations = envs.observations      # the first ones, or those of the checkpoint
+            while session.goes_on():
+                ...                               # advances session.global_step
+                session.record({"losses/value_loss": loss})
+                session.checkpoint_if_due()
     """
 
     def __init__(
@@ -73,6 +76,23 @@ class Session:
         self._started_step = 0
         self._saved_step = -1
         self._tried_step = -1  # of the last save, also of one that failed
+
+    @contextmanager
+    def environments(self, frame_stack: int = 4) -> Iterator[EnvBatch]:
+        """Those the arguments ask for; closed in the end."""
+        arguments = self.arguments
+        envs = make_env_batch(
+            arguments.env_id,
+            arguments.num_envs,
+            env_kwargs=arguments.env_kwargs,
+            vectorization=arguments.vectorization,
+            video_directory=self.video_directory,
+            frame_stack=frame_stack,
+        )
+        try:
+            yield envs
+        finally:
+            envs.close()
 
     # ---- what a checkpoint holds -------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 import gymnasium
@@ -18,13 +17,13 @@ from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import DriftingPoints
 THREE_ACTIONS = spaces.Discrete(3)
 
 
-def use_points(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
+def use_points(monkeypatch: pytest.MonkeyPatch) -> None:
     """The algorithm trains on DriftingPoints, whatever environment it is told."""
 
     def make(env_id: str, num_envs: int, **_: Any) -> EnvBatch:
         return DriftingPoints(num_envs, action_space=THREE_ACTIONS)
 
-    monkeypatch.setattr(module, "make_env_batch", make)
+    monkeypatch.setattr("cleanrl_worker.kit.session.make_env_batch", make)
 
 
 class BlinkingFrames(EnvBatch):

@@ -37,7 +37,7 @@ SMALL = C51Arguments(
 def test_a_resumed_training_ends_with_the_same_weights_in_cleanrls_layout(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    use_points(monkeypatch, c51)
+    use_points(monkeypatch)
     whole, resumed = whole_and_resumed_weights(
         SMALL, lambda session: c51.train(SMALL, session), tmp_path, resume_at=100
     )
@@ -50,7 +50,10 @@ def test_a_resumed_training_ends_with_the_same_weights_in_cleanrls_layout(
 
 
 def test_frames_train_by_autograd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(c51, "make_env_batch", lambda _, num_envs, **__: BlinkingFrames(num_envs))
+    monkeypatch.setattr(
+        "cleanrl_worker.kit.session.make_env_batch",
+        lambda _, num_envs, **__: BlinkingFrames(num_envs),
+    )
     arguments = replace(SMALL, total_timesteps=16, learning_starts=8, batch_size=2)
     session = seeded_session(arguments)
     c51.train(arguments, session)
@@ -58,7 +61,7 @@ def test_frames_train_by_autograd(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_loss_has_cleanrls_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_points(monkeypatch, c51)
+    use_points(monkeypatch)
     reporter = RememberingReporter()
     c51.train(SMALL, seeded_session(SMALL, reporter))
     assert {"losses/loss", "losses/q_values", "charts/epsilon"} <= reporter.metrics.keys()
@@ -80,7 +83,7 @@ def test_an_empty_range_of_returns_is_refused() -> None:
 
 
 def test_a_training_that_diverges_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_points(monkeypatch, c51)
+    use_points(monkeypatch)
     arguments = replace(SMALL, learning_rate=1e30)
     with pytest.raises(TrainingDivergedError):
         c51.train(arguments, seeded_session(arguments))

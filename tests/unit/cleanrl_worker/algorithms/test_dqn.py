@@ -147,7 +147,7 @@ def test_a_training_that_goes_on_does_not_become_random_again() -> None:
 def test_a_resumed_training_ends_with_the_same_weights(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    use_points(monkeypatch, dqn)
+    use_points(monkeypatch)
     arguments = replace(SMALL, checkpoint_interval=20, tau=0.7)
     whole, resumed = whole_and_resumed_weights(
         arguments, lambda session: dqn.train(arguments, session), tmp_path, resume_at=100
@@ -158,7 +158,10 @@ def test_a_resumed_training_ends_with_the_same_weights(
 def test_a_training_from_frames_resumes_exactly_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(dqn, "make_env_batch", lambda _, num_envs, **__: BlinkingFrames(num_envs))
+    monkeypatch.setattr(
+        "cleanrl_worker.kit.session.make_env_batch",
+        lambda _, num_envs, **__: BlinkingFrames(num_envs),
+    )
     arguments = replace(
         SMALL, total_timesteps=16, learning_starts=4, batch_size=2, checkpoint_interval=4
     )
@@ -204,14 +207,14 @@ def test_observations_without_a_network_are_refused() -> None:
 
 def test_actions_that_cannot_be_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     envs = DriftingPoints()
-    monkeypatch.setattr(dqn, "make_env_batch", lambda *_, **__: envs)
+    monkeypatch.setattr("cleanrl_worker.kit.session.make_env_batch", lambda *_, **__: envs)
     with pytest.raises(ConfigError):
         dqn.train(SMALL, seeded_session(SMALL))
     assert envs.is_closed
 
 
 def test_a_training_that_diverges_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_points(monkeypatch, dqn)
+    use_points(monkeypatch)
     arguments = replace(SMALL, learning_rate=1e30)
     with pytest.raises(TrainingDivergedError):
         dqn.train(arguments, seeded_session(arguments))

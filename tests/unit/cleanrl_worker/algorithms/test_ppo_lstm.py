@@ -79,7 +79,7 @@ def frames(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         asked.append(settings)
         return DriftingFrames(num_envs)
 
-    monkeypatch.setattr(ppo_lstm, "make_env_batch", make)
+    monkeypatch.setattr("cleanrl_worker.kit.session.make_env_batch", make)
     return asked
 
 
@@ -133,6 +133,8 @@ def test_a_rollout_judged_again_from_its_memory_agrees_with_what_was_said_while_
 
 
 def test_spaces_without_frames_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ppo_lstm, "make_env_batch", lambda *_, **__: DriftingPoints(3))
+    monkeypatch.setattr(
+        "cleanrl_worker.kit.session.make_env_batch", lambda *_, **__: DriftingPoints(3)
+    )
     with pytest.raises(ConfigError, match="84x84"):
         ppo_lstm.train(SMALL, seeded_session(SMALL))

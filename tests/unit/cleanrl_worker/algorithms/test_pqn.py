@@ -101,7 +101,7 @@ def test_every_row_is_learnt_once_per_epoch(monkeypatch: pytest.MonkeyPatch) -> 
 def test_figures_and_the_falling_learning_rate_are_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    use_points(monkeypatch, pqn)
+    use_points(monkeypatch)
     reporter = RememberingReporter()
     pqn.train(SMALL, seeded_session(SMALL, reporter))
     assert {"losses/td_loss", "losses/q_values", "charts/epsilon"} <= reporter.metrics.keys()
@@ -113,7 +113,7 @@ def test_figures_and_the_falling_learning_rate_are_recorded(
 def test_the_budget_is_honoured_whatever_the_rollout(
     total: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_points(monkeypatch, pqn)
+    use_points(monkeypatch)
     arguments = replace(SMALL, total_timesteps=total)
     session = seeded_session(arguments)
     pqn.train(arguments, session)
@@ -121,7 +121,7 @@ def test_the_budget_is_honoured_whatever_the_rollout(
 
 
 def test_exploration_follows_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_points(monkeypatch, pqn)
+    use_points(monkeypatch)
     reporter = RememberingReporter()
     session = seeded_session(SMALL, reporter)
     session.planned_timesteps = 32
@@ -135,7 +135,7 @@ def test_exploration_follows_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_resumed_training_ends_with_the_same_weights(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    use_points(monkeypatch, pqn)
+    use_points(monkeypatch)
     arguments = replace(SMALL, checkpoint_interval=16)
     whole, resumed = whole_and_resumed_weights(
         arguments, lambda session: pqn.train(arguments, session), tmp_path, resume_at=48
@@ -144,7 +144,10 @@ def test_a_resumed_training_ends_with_the_same_weights(
 
 
 def test_frames_train_by_autograd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pqn, "make_env_batch", lambda _, num_envs, **__: BlinkingFrames(num_envs))
+    monkeypatch.setattr(
+        "cleanrl_worker.kit.session.make_env_batch",
+        lambda _, num_envs, **__: BlinkingFrames(num_envs),
+    )
     arguments = replace(SMALL, total_timesteps=16, num_steps=4)
     session = seeded_session(arguments)
     pqn.train(arguments, session)
@@ -168,7 +171,7 @@ def test_layers_start_orthogonal_and_without_bias() -> None:
 
 
 def test_a_training_that_diverges_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_points(monkeypatch, pqn)
+    use_points(monkeypatch)
     arguments = replace(SMALL, learning_rate=1e30)
     with pytest.raises(TrainingDivergedError):
         pqn.train(arguments, seeded_session(arguments))
