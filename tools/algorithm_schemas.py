@@ -33,6 +33,8 @@ def _described(algorithm: Algorithm) -> dict[str, Any]:
         "is_available": True,
         "action_spaces": list(algorithm.action_spaces),
         "observation_spaces": list(algorithm.observation_spaces),
+        "cpus": algorithm.cpus,
+        "memory_mb": algorithm.memory_mb,
         # The preset's values are the defaults of this name.
         "parameters": {
             name: {**schema, "default": defaults[name]} for name, schema in properties.items()

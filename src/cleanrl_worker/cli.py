@@ -7,9 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Before anybody imports numpy: its threads cost small networks more than they gain.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
+import cleanrl_worker.thread_environment  # noqa: F401  # before numpy and torch
 from cleanrl_worker import get_worker_metadata
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.worker_arguments import SHORTCUTS

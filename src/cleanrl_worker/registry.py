@@ -27,6 +27,7 @@ class Algorithm:
     observation_spaces: tuple[str, ...] = (VECTOR, IMAGE)
     preset: Mapping[str, Any] = field(default_factory=dict)
     memory_mb: int = 2048  # with the preset's replay buffer full
+    cpus: int = 1  # how many it can keep busy
     needs_bounds: bool = False  # of actions: it squashes its own and stretches them to the bounds
 
 
@@ -72,7 +73,15 @@ _ALGORITHMS = (
         (VECTOR,),
         _PPO_CONTINUOUS,
     ),
-    Algorithm("ppo_atari", f"{_MODULES}.ppo", "PPO from pixels", (DISCRETE,), (IMAGE,), _PPO_ATARI),
+    Algorithm(
+        "ppo_atari",
+        f"{_MODULES}.ppo",
+        "PPO from pixels",
+        (DISCRETE,),
+        (IMAGE,),
+        _PPO_ATARI,
+        cpus=2,
+    ),
     Algorithm(
         "ppo_atari_lstm",
         f"{_MODULES}.ppo_lstm",
@@ -80,6 +89,7 @@ _ALGORITHMS = (
         (DISCRETE,),
         (IMAGE,),
         _PPO_ATARI,
+        cpus=2,
     ),
     Algorithm(
         "rpo_continuous_action",
@@ -104,6 +114,7 @@ _ALGORITHMS = (
         (IMAGE,),
         {**_ATARI_DQN, "learning_rate": 1e-4, "target_network_frequency": 1000},
         _ATARI_REPLAY_MB,
+        cpus=2,
     ),
     Algorithm("c51", f"{_MODULES}.c51", "Categorical deep Q-network", (DISCRETE,)),
     Algorithm(
@@ -121,6 +132,7 @@ _ALGORITHMS = (
             "v_max": 10.0,
         },
         _ATARI_REPLAY_MB,
+        cpus=2,
     ),
     Algorithm(
         "ddpg_continuous_action",
@@ -128,6 +140,7 @@ _ALGORITHMS = (
         "Deep deterministic policy gradient",
         (CONTINUOUS,),
         (VECTOR,),
+        cpus=2,
         needs_bounds=True,
     ),
     Algorithm(
@@ -136,6 +149,7 @@ _ALGORITHMS = (
         "Twin delayed DDPG",
         (CONTINUOUS,),
         (VECTOR,),
+        cpus=2,
         needs_bounds=True,
     ),
     Algorithm(
@@ -144,6 +158,7 @@ _ALGORITHMS = (
         "Soft actor-critic",
         (CONTINUOUS,),
         (VECTOR,),
+        cpus=2,
         needs_bounds=True,
     ),
     Algorithm(
@@ -153,6 +168,7 @@ _ALGORITHMS = (
         (DISCRETE,),
         (IMAGE,),
         memory_mb=_ATARI_REPLAY_MB,
+        cpus=2,
     ),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -22,13 +23,22 @@ def seed_everything(seed: int, deterministic: bool) -> None:
 
 
 def choose_threads(arguments: Arguments, default: int) -> int:
-    """Let torch use the threads asked for, else `default`, within the CPUs this process may use."""
-    threads = arguments.threads or max(1, min(default, len(os.sched_getaffinity(0))))
+    """Let torch use the threads asked for, else `default`, within the CPUs this process may use.
+
+    A thread too many is dear: at the end of every operation all wait for the one without a core.
+    """
+    threads = arguments.threads or max(1, min(default, available_cpus(os.environ)))
     torch.set_num_threads(threads)
     # Adam's mean gradient of a dead unit shrinks for ever; below 1e-38 each step takes twice as
     # long. Threads started from now on inherit this.
     torch.set_flush_denormal(True)
     return threads
+
+
+def available_cpus(environment: Mapping[str, str]) -> int:
+    """OMP_NUM_THREADS, by which the daemon and most clusters say it, else the process's cores."""
+    told = environment.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdecimal() else len(os.sched_getaffinity(0))
 
 
 def choose_device(arguments: Arguments) -> torch.device:

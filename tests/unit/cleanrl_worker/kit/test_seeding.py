@@ -54,6 +54,7 @@ def test_threads_as_asked_or_as_many_as_make_sense(
     asked: int, default: int, cpus: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cpus)))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert choose_threads(Arguments(threads=asked), default) == expected
     assert torch.get_num_threads() == expected
 
@@ -70,3 +71,14 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         choose_device(Arguments(cuda=True))
     assert caught.value.details == {"field": "cuda"}
     assert "CPU" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "expected"), [("1", 0, 1), ("2", 0, 2), ("1", 4, 4), ("2,1", 0, 8)]
+)
+def test_no_more_threads_than_the_run_was_given_cpus(
+    told: str, asked: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    assert choose_threads(Arguments(threads=asked), default=8) == expected
