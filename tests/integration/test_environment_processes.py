@@ -39,7 +39,7 @@ def environment_processes(pid: int | None = None) -> list[psutil.Process]:
 def test_trajectories_and_states_are_those_of_a_loop(env_id: str) -> None:
     loop = make_env_batch(env_id, NUM_ENVS, vectorization="loop")
     with_processes = ProcessBatch({"env_id": env_id}, NUM_ENVS, 2)
-    other = ProcessBatch({"env_id": env_id}, NUM_ENVS, 3)
+    other = ProcessBatch({"env_id": env_id}, NUM_ENVS, 3, cores=4)  # these watch for messages
     try:
         np.testing.assert_array_equal(with_processes.reset(3), loop.reset(3))
         draw = random_actions(loop)
@@ -64,8 +64,9 @@ def test_trajectories_and_states_are_those_of_a_loop(env_id: str) -> None:
     assert not environment_processes()
 
 
-def test_a_process_that_dies_is_named() -> None:
-    envs = ProcessBatch({"env_id": "CartPole-v1"}, 2, 2)
+@pytest.mark.parametrize("cores", [1, 4])
+def test_a_process_that_dies_is_named(cores: int) -> None:
+    envs = ProcessBatch({"env_id": "CartPole-v1"}, 2, 2, cores)
     try:
         envs.reset(0)
         environment_processes()[1].kill()

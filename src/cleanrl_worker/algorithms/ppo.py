@@ -22,10 +22,10 @@ from cleanrl_worker.analytic.ppo_distributions import ActionDistribution, Action
 from cleanrl_worker.analytic.ppo_learner import DenseLearner
 from cleanrl_worker.analytic.ppo_policy import DensePolicy, MirroredPolicy
 from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import RolloutArguments
 from cleanrl_worker.kit.flat_adam import FlatAdam
 from cleanrl_worker.kit.flat_parameters import FlatParameters
+from cleanrl_worker.kit.gpu_rollout import GpuRollout
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.normalizers import NormalizingBatch
 from cleanrl_worker.kit.rollout import Rollout, RolloutBatch
@@ -71,8 +71,8 @@ ARGUMENTS = PPOArguments
 
 
 def train(arguments: PPOArguments, session: Session) -> None:
-    envs = make_environments(arguments, session)
-    try:
+    with session.environments() as plain:
+        envs = normalizing(plain, arguments)
         agent = make_actor_critic(envs.observation_space, envs.action_space, arguments.network)
         agent.to(session.device)
         if arguments.rpo_alpha > 0.0 and isinstance(agent, DiscreteActorCritic):
@@ -82,7 +82,7 @@ def train(arguments: PPOArguments, session: Session) -> None:
         policy, learner = make_back_end(agent, flat, optimizer, arguments, session)
         envs.reset(arguments.seed)
         session.keep(ModelFile(agent), optimizer=optimizer, envs=envs)
-        rollout = Rollout(arguments.num_steps, envs)
+        rollout = make_rollout(arguments, session, envs, policy)
         with np.errstate(over="ignore", invalid="ignore"):  # `record` refuses what is not finite
             while session.goes_on():
                 rate = arguments.rate_at(session.global_step)
@@ -99,18 +99,9 @@ def train(arguments: PPOArguments, session: Session) -> None:
                     }
                 )
                 session.checkpoint_if_due()
-    finally:
-        envs.close()
 
 
-def make_environments(arguments: PPOArguments, session: Session) -> EnvBatch:
-    envs = make_env_batch(
-        arguments.env_id,
-        arguments.num_envs,
-        env_kwargs=arguments.env_kwargs,
-        vectorization=arguments.vectorization,
-        video_directory=session.video_directory,
-    )
+def normalizing(envs: EnvBatch, arguments: PPOArguments) -> EnvBatch:
     if not (arguments.normalize_observations or arguments.normalize_rewards):
         return envs
     return NormalizingBatch(
@@ -122,16 +113,19 @@ def make_environments(arguments: PPOArguments, session: Session) -> EnvBatch:
 
 
 class Policy(Protocol):
-    """Acts, and says afterwards what it thinks of a rollout."""
+    """Acts, and says afterwards what it thinks of a rollout.
+
+    Observations are arrays, or what a GpuRollout gives.
+    """
 
     distribution: ActionDistribution
 
     def start_rollout(self, rows: int) -> None:
         """The weights will not change now, and there are so many environments."""
 
-    def act(self, observations: NDArray[Any], noise: Array) -> Actions: ...
+    def act(self, observations: Any, noise: Array) -> Actions: ...
 
-    def judge(self, observations: NDArray[Any]) -> tuple[Array, Array]:
+    def judge(self, observations: Any) -> tuple[Array, Array]:
         """Outputs of the policy and values, for many rows at once."""
 
 
@@ -174,6 +168,14 @@ def make_back_end(
     return TorchPolicy(agent, arguments, session), learner
 
 
+def make_rollout(
+    arguments: PPOArguments, session: Session, envs: EnvBatch, policy: Policy
+) -> Rollout:
+    if session.device.type == "cuda" and isinstance(policy, TorchPolicy):
+        return GpuRollout(arguments.num_steps, envs, session.device)
+    return Rollout(arguments.num_steps, envs)
+
+
 def play(
     arguments: PPOArguments, session: Session, envs: EnvBatch, policy: Policy, rollout: Rollout
 ) -> None:
@@ -184,7 +186,7 @@ def play(
     policy.start_rollout(envs.num_envs)
     rollout.start(envs.observations)
     for index in range(steps):
-        actions = policy.act(rollout.observations[index], noise[index])
+        actions = policy.act(rollout.seen(index), noise[index])
         step = envs.step(actions.reshape(action_shape))
         rollout.add(actions, step)
         session.global_step += envs.num_envs
@@ -196,7 +198,7 @@ def judge(rollout: Rollout, policy: Policy, gamma: float, gae_lambda: float) -> 
     """Log-probabilities, values and advantages of the whole rollout, computed in one go."""
     steps, num_envs = rollout.steps, rollout.rewards.shape[1]
     rows = steps * num_envs
-    observations = rollout.observations[: steps + 1].reshape(-1, *rollout.observations.shape[2:])
+    observations = rollout.all_seen()
     actions = rollout.actions[:steps].reshape(rows, *rollout.actions.shape[2:])
     outputs, all_values = policy.judge(observations)
     log_probabilities = policy.distribution.log_probabilities(outputs[:rows], actions)

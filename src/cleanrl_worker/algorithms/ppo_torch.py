@@ -104,17 +104,17 @@ class TorchPolicy:
         """The network is the learner's own."""
 
     @torch.no_grad()
-    def act(self, observations: NDArray[Any], noise: Array) -> Actions:
-        inputs = torch.from_numpy(observations).to(self.device)
+    def act(self, observations: Any, noise: Array) -> Actions:
+        inputs = torch.as_tensor(observations, device=self.device)
         if self.run_policy is None:
             self.run_policy = fastest([(self.agent.policy, "a CUDA graph")], inputs, (), self.note)
         return self.distribution.sample(self.run_policy(inputs).cpu().numpy(), noise)
 
     @torch.no_grad()
-    def judge(self, observations: NDArray[Any]) -> tuple[Array, Array]:
+    def judge(self, observations: Any) -> tuple[Array, Array]:
         parts = [
             self.agent.policy_and_value(rows.to(self.device))
-            for rows in torch.split(torch.from_numpy(observations), ROWS_AT_ONCE)
+            for rows in torch.split(torch.as_tensor(observations), ROWS_AT_ONCE)
         ]
         outputs, values = zip(*parts, strict=True)
         return torch.cat(outputs).cpu().numpy(), torch.cat(values).cpu().numpy()
@@ -136,8 +136,8 @@ class TorchLearner:
         self.arguments = arguments
         self.device = session.device
         self.note = session.note
-        self.loaded: Any = None  # a TensorBatch on the CPU
-        self.batch: Any = None  # the same on the device
+        self.loaded: Any = None  # a TensorBatch, on the CPU but for a GpuRollout's observations
+        self.batch: Any = None  # all of it on the device
         self.order: Any = None
         self.last_figures = torch.zeros(len(FIGURES), device=self.device)
         self.clip_fractions = torch.zeros((), device=self.device)
@@ -147,7 +147,7 @@ class TorchLearner:
         self.rows_of_graph = 0
 
     def load(self, batch: RolloutBatch) -> None:
-        self.loaded = TensorBatch(*[torch.from_numpy(field) for field in batch])
+        self.loaded = TensorBatch(*[torch.as_tensor(field) for field in batch])
         self.place(self.loaded)
         self.clip_fractions.zero_()
         self.updates = 0
@@ -159,7 +159,8 @@ class TorchLearner:
             self.batch = TensorBatch(*[field.to(self.device) for field in batch])
         else:
             for mine, new in zip(self.batch, batch, strict=True):
-                mine[: len(new)].copy_(new)
+                if new.device.type == "cpu":  # a GpuRollout's observations are in their place
+                    mine[: len(new)].copy_(new)
 
     def start_epoch(self, order: NDArray[np.int64], shift: Array | None) -> None:
         self.order = torch.from_numpy(order).to(self.device)

@@ -56,7 +56,7 @@ def make_env_batch(
     if chosen == PROCESSES:
         from cleanrl_worker.environments.process_batch import ProcessBatch
 
-        return ProcessBatch(arguments, num_envs, min(num_envs, cores or 1))
+        return ProcessBatch(arguments, num_envs, min(num_envs, cores or 1), cores or 1)
     return _make_loop(arguments, num_envs, video_directory)
 
 

@@ -15,12 +15,16 @@ import numpy as np
 
 from cleanrl_worker.environments.batch import EXACT, UP_TO_RESET, Array, EnvBatch, Episode, Step
 from cleanrl_worker.environments.loop_batch import saved_environments
-from cleanrl_worker.environments.process_messages import EMPTY, receive, send
+from cleanrl_worker.environments.process_messages import EMPTY, Watch, receive, send
 from cleanrl_worker.environments.shared_arrays import SharedArrays
 from cleanrl_worker.environments.single import make_single
 from mosaic.errors import WorkerError, from_wire
 
 _PATIENCE_S = 5.0
+# How long both sides look for a message without sleeping, where there are cores for all of them:
+# twice what a step of an Atari game takes. Eight games on 16 cores, with the time a policy takes
+# between two steps: 1,283 us on average if all sleep, 1,061 if all watch.
+_WATCH_S = 0.002
 
 
 class ProcessBatch(EnvBatch):
@@ -28,8 +32,10 @@ class ProcessBatch(EnvBatch):
 
     vectorization = "processes"
 
-    def __init__(self, arguments: Mapping[str, Any], num_envs: int, num_processes: int) -> None:
-        """`arguments` are those of `make_single`."""
+    def __init__(
+        self, arguments: Mapping[str, Any], num_envs: int, num_processes: int, cores: int = 1
+    ) -> None:
+        """`arguments` are those of `make_single`; `cores` are there for all processes."""
         sample = make_single(**arguments)
         space, action_space = sample.observation_space, sample.action_space
         sample.close()
@@ -45,9 +51,10 @@ class ProcessBatch(EnvBatch):
                 (space.shape, space.dtype),
                 (action_space.shape, action_space.dtype),
             )
+            watch_s = _WATCH_S if cores > num_processes else 0.0
             bounds = np.linspace(0, num_envs, num_processes + 1).astype(int).tolist()
             for first, end in itertools.pairwise(bounds):
-                self._children.append(_Child(memory, first, end - first))
+                self._children.append(_Child(memory, first, end - first, watch_s))
             for child in self._children:
                 child.order(
                     {
@@ -55,6 +62,7 @@ class ProcessBatch(EnvBatch):
                         "num_envs": num_envs,
                         "first": child.first,
                         "count": child.count,
+                        "watch_s": watch_s,
                     }
                 )
             self._take_answers()
@@ -134,10 +142,11 @@ class ProcessBatch(EnvBatch):
 class _Child:
     """The training's end of one environment process."""
 
-    def __init__(self, memory: int, first: int, count: int) -> None:
+    def __init__(self, memory: int, first: int, count: int, watch_s: float) -> None:
         self.first = first
         self.count = count
         self._channel, theirs = socket.socketpair()
+        self._watch = Watch(self._channel, watch_s)
         with theirs:
             self._process = subprocess.Popen(
                 [
@@ -159,6 +168,7 @@ class _Child:
             send(self._channel, message)
 
     def answer(self) -> Any:
+        self._watch.wait()
         try:
             message = receive(self._channel)
         except EOFError:

@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 from cleanrl_worker.environments.loop_batch import LoopBatch
-from cleanrl_worker.environments.process_messages import EMPTY, receive, send
+from cleanrl_worker.environments.process_messages import EMPTY, Watch, receive, send
 from cleanrl_worker.environments.shared_arrays import SharedArrays
 from cleanrl_worker.environments.single import make_single
 from mosaic.errors import MosaicError, WorkerError, to_wire
@@ -27,6 +27,7 @@ class EnvironmentProcess:
     def __init__(self, channel: socket.socket, memory: int) -> None:
         self._channel = channel
         order = receive(channel)
+        self._watch = Watch(channel, order["watch_s"])
         self._first: int = order["first"]
         arguments = order["arguments"]
         self._batch = LoopBatch([make_single(**arguments) for _ in range(order["count"])])
@@ -46,6 +47,7 @@ class EnvironmentProcess:
 
     def serve(self) -> None:
         while True:
+            self._watch.wait()
             order = receive(self._channel)
             if order is None:
                 self._step()

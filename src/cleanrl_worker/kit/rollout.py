@@ -60,6 +60,15 @@ class Rollout:
                     self.cut_off.append((index, env, final))
         self.steps = index + 1
 
+    def seen(self, index: int) -> Any:
+        """What a policy acts upon at this step."""
+        return self.observations[index]
+
+    def all_seen(self) -> Any:
+        """The observations of all steps as rows, the last successors behind them."""
+        rows = self.observations[: self.steps + 1]
+        return rows.reshape(-1, *rows.shape[2:])
+
     def typed(self, observations: Sequence[Array]) -> Array:
         """Single observations as rows like those stored here."""
         return np.stack(observations).astype(self.observations.dtype, copy=False)
@@ -68,7 +77,7 @@ class Rollout:
 class RolloutBatch(NamedTuple):
     """A finished rollout as rows, ready to learn from."""
 
-    observations: Array
+    observations: Any  # an array, or a tensor where they are on a GPU already
     actions: Array
     log_probabilities: NDArray[np.float32]
     advantages: NDArray[np.float32]

@@ -45,7 +45,7 @@ def drifting_points(monkeypatch: pytest.MonkeyPatch) -> Points:
         def make(env_id: str, num_envs: int, **_: Any) -> DriftingPoints:
             return DriftingPoints(num_envs, **settings)
 
-        monkeypatch.setattr(ppo, "make_env_batch", make)
+        monkeypatch.setattr("cleanrl_worker.kit.session.make_env_batch", make)
 
     return install
 
@@ -217,7 +217,7 @@ def test_a_training_that_diverges_fails_by_name(network: Any, drifting_points: P
 
 def test_the_environments_are_closed_when_training_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     envs = DriftingPoints(2, action_space=spaces.MultiBinary(2))
-    monkeypatch.setattr(ppo, "make_env_batch", lambda *_, **__: envs)
+    monkeypatch.setattr("cleanrl_worker.kit.session.make_env_batch", lambda *_, **__: envs)
     with pytest.raises(ConfigError):
         ppo.train(SMALL, seeded_session(SMALL))
     assert envs.is_closed

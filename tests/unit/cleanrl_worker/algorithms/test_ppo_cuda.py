@@ -40,7 +40,10 @@ def trained(device: str, **settings: Any) -> tuple[torch.Tensor, list[str]]:
     seed_everything(arguments.seed, deterministic=True)
     reporter = RememberingReporter()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ppo, "make_env_batch", lambda _, n, **__: DriftingPoints(n, 0.2, actions))
+        patch.setattr(
+            "cleanrl_worker.kit.session.make_env_batch",
+            lambda _, n, **__: DriftingPoints(n, 0.2, actions),
+        )
         patch.setattr(ppo, "make_actor_critic", remember_agent)
         ppo.train(arguments, Session(arguments, torch.device(device), reporter))
     weights = [parameter.detach().cpu().flatten() for parameter in agents[0].parameters()]
