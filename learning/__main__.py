@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from learning.curves import last_returns_mean, thinned
-from learning.experiments import SEEDS, Experiment, chosen
+from learning.experiments import Experiment, chosen
 from learning.results import FOLDER, Result, Seed, load, store
 from mosaic.cli.catalogue import find_algorithm
 from mosaic.cli.training_config import run_document
@@ -25,7 +25,7 @@ def main() -> int:
         for item, run_ids in waiting:
             seeds = tuple(
                 collect(client, run_id, seed, item.last_episodes)
-                for run_id, seed in zip(run_ids, SEEDS, strict=True)
+                for run_id, seed in zip(run_ids, item.seeds, strict=True)
             )
             result = Result(item, seeds, time.strftime("%Y-%m-%d"))
             store({**load(), item.name: result})  # others may have stored theirs meanwhile
@@ -58,7 +58,7 @@ def submit(client: TrainerClient, item: Experiment) -> list[str]:
                 memory_mb=algorithm.memory_mb,
             )
         )
-        for seed in SEEDS
+        for seed in item.seeds
     ]
 
 

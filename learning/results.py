@@ -87,15 +87,16 @@ def page(results: dict[str, Result]) -> str:
     lines = [
         "# Learning curves",
         "",
-        "Made by `make learn`: three seeds each, through the daemon, as anybody would train;",
+        "Made by `make learn`: through the daemon, as anybody would train, three seeds each,",
+        "ten where single seeds fail now and then;",
         "those on a GPU by `learning/borrowed_machine.sh`, several at once on one machine.",
         "",
         "The return is the mean of the last 100 training episodes of each seed, ± the deviation",
         "over seeds (for Pendulum-v1, whose run has 100 episodes, of the last 20). Reached means",
         "at least the expected value minus its deviation.",
         "",
-        "| experiment | steps | return | expected | reached | steps/s | machine, date |",
-        "|---|--:|--:|--:|---|--:|---|",
+        "| experiment | steps | seeds | return | expected | reached | steps/s | machine, date |",
+        "|---|--:|--:|--:|--:|---|--:|---|",
     ]
     for name in sorted(results):
         result = results[name]
@@ -103,7 +104,8 @@ def page(results: dict[str, Result]) -> str:
         speed = statistics.fmean(seed.steps_per_second for seed in result.seeds)
         kind = ", negative control" if item.is_negative else ""
         lines.append(
-            f"| {name} | {result.steps:,} | {result.mean:.2f} ± {result.spread:.2f} "
+            f"| {name} | {result.steps:,} | {len(result.seeds)} "
+            f"| {result.mean:.2f} ± {result.spread:.2f} "
             f"| {item.expected:.2f} ± {item.deviation:.2f} ({item.source}{kind}) "
             f"| {result.verdict} | {speed:,.0f} | {result.machine}, {result.date} |"
         )
