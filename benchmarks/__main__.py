@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-NOT_BENCHMARKS = {"__init__", "__main__", "report"}
+NOT_BENCHMARKS = {"__init__", "__main__", "report", "cleanrl_scripts"}
 
 
 def main() -> int:
