@@ -15,6 +15,8 @@ HEARTBEAT_S = "MOSAIC_HEARTBEAT_S"
 SECRET_NAMES = "MOSAIC_SECRET_NAMES"
 # "stdin": JSON lines {"command": "stop" | "pause" | "resume", …} arrive on standard input.
 CONTROL = "MOSAIC_CONTROL"
+# Path of the run's segment for live frames (`mosaic.fastlane`).
+FASTLANE_SEGMENT = "MOSAIC_FASTLANE_SEGMENT"
 # For workers that speak gRPC themselves: the daemon's address and this attempt's token.
 TRAINER_ADDRESS = "MOSAIC_TRAINER_ADDRESS"
 TOKEN_FILE = "MOSAIC_TOKEN_FILE"

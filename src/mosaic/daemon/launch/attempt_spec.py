@@ -14,6 +14,7 @@ from mosaic.daemon.launch.environment import passed_secrets
 from mosaic.daemon.launch.secrets import SecretVault, needed_secrets
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import HomeError, SecretLostError
+from mosaic.fastlane.segment import segment_path
 from mosaic.files import atomic_write, atomic_write_json
 from mosaic.paths import Home
 
@@ -56,6 +57,7 @@ class SpecBuilder:
             variables.AGENT_ID: record.agent_id,
             variables.WORKER_ID: record.worker_id,
             variables.HEARTBEAT_S: os.environ.get(HEARTBEAT_VARIABLE, DEFAULT_HEARTBEAT_S),
+            variables.FASTLANE_SEGMENT: str(segment_path(record.run_id)),
             variables.TRAINER_ADDRESS: f"unix:{self._home.daemon_socket}",
             variables.TOKEN_FILE: str(attempt.token),
         }

@@ -1,0 +1,191 @@
+"""Lane: the live view from inside a training process. Taps, and the pulse that wakes them.
+
+A step of an environment looks at one attribute of its tap, `is_due`. A thread sets it, when
+somebody watches and the next frame is due; with nobody watching it looks at the lease a few times
+a second and no environment ever renders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mosaic.fastlane.layout import BrokenSegmentError, Geometry, Lease
+from mosaic.fastlane.pacing import Pacer
+from mosaic.fastlane.scaling import Fitter
+from mosaic.fastlane.segment import Segment, make_segment
+from mosaic.fastlane.settings import SINGLE, Settings
+from mosaic.fastlane.slot_writer import Metrics, SlotWriter, claim_slot
+
+_IDLE_S = 0.2  # between two looks for a viewer
+_SHORTEST_S = 0.005
+
+
+class Tap:
+    """One environment. `is_due` is all a step has to look at; then `show` renders."""
+
+    def __init__(
+        self,
+        writer: SlotWriter,
+        slot: int,
+        fitter: Fitter,
+        pacer: Pacer,
+        render: Callable[[], Any],
+        metrics: Callable[[], Metrics],
+        on_error: Callable[[str], None],
+    ) -> None:
+        self.is_due = False
+        self.slot = slot
+        self._writer, self._fitter, self._pacer = writer, fitter, pacer
+        self._render, self._metrics, self._on_error = render, metrics, on_error
+        self._last: tuple[float, int] | None = None  # time and steps of the last frame
+        self.is_broken = False
+
+    def share_budget(self, budget: float) -> None:
+        self._pacer.budget = budget
+
+    def wake(self, now: float) -> None:
+        """By the pulse: the next step shows what it sees, if it is time."""
+        if not self.is_broken and self._pacer.is_due(now):
+            self.is_due = True
+
+    def show(self) -> None:
+        """By the thread that steps the environment. Whatever goes wrong ends the view, not it."""
+        self.is_due = False
+        started = time.monotonic()
+        try:
+            frame = self._render()
+            if frame is None:
+                raise ValueError("it rendered nothing")
+            fitted = self._fitter(frame)
+            metrics = self._with_rate(self._metrics(), started)
+            self._writer.publish(*fitted, metrics)
+        except Exception as error:  # noqa: BLE001  # whatever environments and drivers come up with
+            self.is_broken = True
+            self._on_error(f"no live view of environment {self.slot}: {error}")
+        self._pacer.rendered(started, time.monotonic())
+
+    def tell(self) -> None:
+        """The metrics alone: something changed that no frame shows, such as a pause."""
+        if not self.is_broken:
+            with contextlib.suppress(OSError):  # the next frame says that there is no memory
+                self._writer.update(self._metrics())
+
+    def _with_rate(self, metrics: Metrics, now: float) -> Metrics:
+        last, self._last = self._last, (now, metrics.steps)
+        if last is None or now <= last[0]:
+            return metrics
+        return metrics._replace(step_rate_hz=(metrics.steps - last[1]) / (now - last[0]))
+
+
+class Lane:
+    """All taps of this process. After a fork the child has a lane of its own, without taps."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        on_error: Callable[[str], None],
+        on_due: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_due` is called by the pulse when taps are due, for who would rather not ask each."""
+        self._settings, self._on_error, self._on_due = settings, on_error, on_due
+        self._lock = threading.Lock()
+        self._start_over()
+        os.register_at_fork(after_in_child=self._start_over)
+
+    def _start_over(self) -> None:
+        self._segment: Segment | None = None
+        self._taken: set[int] = set()
+        self._taps: list[Tap] = []
+        self._environments = 0
+        self._pulse: threading.Thread | None = None
+        self._ended = threading.Event()
+
+    def tap(self, render: Callable[[], Any], metrics: Callable[[], Metrics]) -> Tap | None:
+        """A tap for one more environment; None when it is not to be seen."""
+        with self._lock:
+            number = self._environments
+            self._environments += 1
+            settings = self._settings
+            if settings.mode == SINGLE and number != settings.slot:
+                return None
+            try:
+                return self._make_tap(render, metrics)
+            except (OSError, BrokenSegmentError) as error:
+                self._on_error(f"no live view: {error}")
+                return None
+
+    def _make_tap(self, render: Callable[[], Any], metrics: Callable[[], Metrics]) -> Tap | None:
+        settings = self._settings
+        if self._segment is None:
+            geometry = Geometry.within(settings.slots, settings.max_dim)
+            self._segment = make_segment(Path(settings.segment), geometry)
+        slot = claim_slot(self._segment, self._taken)
+        if slot is None:
+            return None
+        writer = SlotWriter(self._segment, slot)
+        writer.update(metrics())
+        fitter = Fitter(settings.max_dim, self._segment.geometry.frame_bytes)
+        pacer = Pacer(settings.interval_s, settings.budget)
+        tap = Tap(writer, slot, fitter, pacer, render, metrics, self._on_error)
+        self._taps.append(tap)
+        self._share_budget()
+        if self._pulse is None:
+            self._pulse = threading.Thread(
+                target=self._beat,
+                args=(self._segment, self._ended),
+                name="mosaic-fastlane",
+                daemon=True,
+            )
+            self._pulse.start()
+        return tap
+
+    def release(self, tap: Tap) -> None:
+        """Its environment is closed: another one may have the slot."""
+        with self._lock:
+            if tap in self._taps:
+                self._taps.remove(tap)
+                self._taken.discard(tap.slot)
+                self._share_budget()
+
+    def close(self) -> None:
+        """No environment is left. What was shown last stays for those who watch."""
+        with self._lock:
+            segment, pulse = self._segment, self._pulse
+            self._ended.set()
+            self._start_over()
+        if pulse is not None:
+            pulse.join()
+        if segment is not None:
+            segment.close()
+
+    def _share_budget(self) -> None:
+        for tap in self._taps:
+            tap.share_budget(self._settings.budget / len(self._taps))
+
+    def _beat(self, segment: Segment, ended: threading.Event) -> None:
+        pause_s = 0.0
+        while not ended.wait(pause_s):
+            try:
+                lease = segment.lease()
+            except (OSError, BrokenSegmentError):
+                return  # the run is over, or its segment is
+            pause_s = self._wake(lease)
+
+    def _wake(self, lease: Lease) -> float:
+        """Wakes the taps somebody watches; returns how long to sleep."""
+        now = time.monotonic()
+        watched = [tap for tap in self._taps if lease.covers(tap.slot, int(now * 1e9))]
+        for tap in watched:
+            tap.wake(now)
+        if not watched:
+            return _IDLE_S
+        if any(tap.is_due for tap in watched):
+            self._on_due()
+        interval = max(self._settings.interval_s, lease.interval_ns / 1e9)
+        return max(_SHORTEST_S, interval / 2)

@@ -1,0 +1,139 @@
+"""Viewer: watches a run. Holds the lease, hands out pictures, and says what is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from mosaic.fastlane.layout import PAUSED, BrokenSegmentError, Lease
+from mosaic.fastlane.segment import Segment, open_segment
+from mosaic.fastlane.slot_reader import SlotState, read_frame, read_state
+from mosaic.fastlane.slot_writer import Metrics
+from mosaic.fastlane.tiling import Picture, tiled
+from mosaic.processes import stat_fields
+
+WAITING, LIVE, PAUSED_NOW, STALLED, ENDED, BROKEN = (
+    "waiting",
+    "live",
+    "paused",
+    "stalled",
+    "ended",
+    "broken",
+)
+LEASE_NS = 3_000_000_000
+_STALLED_NS = 10_000_000_000
+
+
+class View(NamedTuple):
+    status: str
+    message: str = ""
+    picture: Picture | None = None  # None when there is nothing newer than before
+    metrics: tuple[Metrics | None, ...] = ()  # of the watched slots that have a writer
+
+
+class Viewer:
+    """Never raises because of what it finds: bytes of others are not to be trusted."""
+
+    def __init__(
+        self, path: Path, *, first_slot: int = 0, slot_count: int = 1, interval_s: float = 1 / 30
+    ) -> None:
+        self._path = path
+        self._wanted = first_slot, slot_count, int(interval_s * 1e9)
+        self._segment: Segment | None = None
+        self._seen: dict[int, int] = {}  # slot: number of the frame shown
+        self._pictures: dict[int, Picture] = {}
+
+    def poll(self) -> View:
+        """To be called at least once a second, or nobody counts as watching."""
+        try:
+            segment = self._current()
+            if segment is None:
+                return View(WAITING, "the run has shown nothing yet")
+            self._renew(segment)
+            return self._look(segment)
+        except BrokenSegmentError as error:
+            self._forget()
+            return View(BROKEN, f"{self._path.name} cannot be read: {error}")
+        except OSError as error:
+            self._forget()
+            return View(BROKEN, f"{self._path.name} cannot be read: {error.strerror}")
+
+    def close(self) -> None:
+        """Nobody watches from now on."""
+        if self._segment is not None:
+            with contextlib.suppress(OSError):  # it ends by itself
+                self._segment.set_lease(Lease())
+        self._forget()
+
+    def _current(self) -> Segment | None:
+        """The segment of the newest attempt: a new one has a new file under the same name."""
+        try:
+            inode = self._path.stat().st_ino
+        except FileNotFoundError:
+            return self._segment  # of a run that is over: its last picture stays
+        if self._segment is not None and self._segment.inode != inode:
+            self._forget()
+        if self._segment is None:
+            self._segment = open_segment(self._path)
+        return self._segment
+
+    def _renew(self, segment: Segment) -> None:
+        now, lease = time.monotonic_ns(), segment.lease()
+        first, count, interval = self._wanted
+        # Several viewers share a lease: it covers what all of them want.
+        if now < lease.until_ns <= now + LEASE_NS:
+            end = max(first + count, lease.first_slot + lease.slot_count)
+            first = min(first, lease.first_slot)
+            count = min(end, segment.geometry.slots) - first
+            interval = min(interval, lease.interval_ns or interval)
+        segment.set_lease(Lease(now + LEASE_NS, first, count, interval))
+
+    def _look(self, segment: Segment) -> View:
+        first, count, _ = self._wanted
+        written: dict[int, SlotState] = {}
+        for slot in range(first, min(first + count, segment.geometry.slots)):
+            state = read_state(segment, slot)
+            if state is not None and state.updated_ns:
+                written[slot] = state
+        if not written:
+            return View(WAITING, "no environment has been stepped yet")
+        is_new = False
+        for slot, state in written.items():
+            if state.frames > self._seen.get(slot, 0):
+                picture = read_frame(segment, slot, state.frames)
+                if picture is not None:
+                    self._seen[slot], self._pictures[slot] = state.frames, picture
+                    is_new = True
+        shown = [self._pictures.get(slot) for slot in written]
+        status, message = judged(list(written.values()), time.monotonic_ns())
+        return View(
+            status,
+            message,
+            tiled(shown) if is_new else None,
+            tuple(state.metrics for state in written.values()),
+        )
+
+    def _forget(self) -> None:
+        if self._segment is not None:
+            self._segment.close()
+        self._segment = None
+        self._seen.clear()
+
+
+def judged(states: list[SlotState], now_ns: int) -> tuple[str, str]:
+    """What the writers are doing: (status, message)."""
+    if not any(is_running(state) for state in states):
+        return ENDED, "the process that showed this is over"
+    if any(state.metrics.flags & PAUSED for state in states):
+        return PAUSED_NOW, "the run is paused"
+    silent_ns = now_ns - max(state.updated_ns for state in states)
+    if silent_ns > _STALLED_NS:
+        return STALLED, f"no step for {silent_ns // 1_000_000_000} s"
+    return LIVE, ""
+
+
+def is_running(state: SlotState) -> bool:
+    fields = stat_fields(state.pid) if 0 < state.pid < 2**31 else None
+    return fields is not None and int(fields[19]) == state.start_ticks and fields[0] not in "ZX"

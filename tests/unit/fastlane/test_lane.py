@@ -1,0 +1,151 @@
+"""Taps: rendering only for a viewer, and never at the training's cost."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mosaic.fastlane.lane import Lane, Tap
+from mosaic.fastlane.segment import open_segment, segment_path
+from mosaic.fastlane.settings import Settings
+from mosaic.fastlane.slot_writer import Metrics
+from mosaic.fastlane.viewer import Viewer
+
+PATIENCE_S = 10.0
+
+
+class Environment:
+    """Renders its number of steps as a shade."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.renderings = 0
+        self.error: Exception | None = None
+
+    def render(self) -> Any:
+        self.renderings += 1
+        if self.error is not None:
+            raise self.error
+        return np.full((8, 10, 3), self.steps % 256, np.uint8)
+
+    def metrics(self) -> Metrics:
+        return Metrics(steps=self.steps)
+
+    def step(self, tap: Tap) -> None:
+        self.steps += 1
+        if tap.is_due:
+            tap.show()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return segment_path("01RUN", tmp_path)
+
+
+@pytest.fixture
+def errors() -> list[str]:
+    return []
+
+
+def make_lane(path: Path, errors: list[str], **settings: Any) -> Lane:
+    return Lane(Settings(segment=str(path), interval_s=0.0, **settings), errors.append)
+
+
+def tap_of(lane: Lane, environment: Environment) -> Tap:
+    tap = lane.tap(environment.render, environment.metrics)
+    assert tap is not None
+    return tap
+
+
+def watch(viewer: Viewer, environment: Environment, tap: Tap) -> Any:
+    """Steps until the viewer has a picture."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        environment.step(tap)
+        view = viewer.poll()
+        if view.picture is not None:
+            return view
+        time.sleep(0.001)
+    raise AssertionError("no frame came")
+
+
+def test_a_viewer_sees_frames_and_metrics(path: Path, errors: list[str]) -> None:
+    environment = Environment()
+    tap = tap_of(make_lane(path, errors), environment)
+    viewer = Viewer(path)
+    first = watch(viewer, environment, tap)
+    second = watch(viewer, environment, tap)
+    assert second.metrics[0].steps > first.metrics[0].steps
+    assert second.metrics[0].step_rate_hz > 0
+    assert set(second.picture.pixels) == {second.metrics[0].steps % 256}
+    assert not errors
+
+
+def test_nothing_is_rendered_when_nobody_watches(path: Path, errors: list[str]) -> None:
+    environment = Environment()
+    lane = make_lane(path, errors)
+    tap = tap_of(lane, environment)
+    for _ in range(1000):
+        lane._wake(open_segment(path).lease())
+        environment.step(tap)
+    assert environment.renderings == 0
+
+
+def test_other_slots_than_the_watched_ones_are_not_rendered(path: Path, errors: list[str]) -> None:
+    lane = make_lane(path, errors)
+    environments = [Environment() for _ in range(3)]
+    taps = [tap_of(lane, environment) for environment in environments]
+    viewer = Viewer(path, first_slot=1)
+    watch(viewer, environments[1], taps[1])
+    for environment, tap in zip(environments, taps, strict=True):
+        environment.step(tap)
+    assert [environment.renderings > 0 for environment in environments] == [False, True, False]
+
+
+def test_the_single_mode_shows_the_chosen_environment(path: Path, errors: list[str]) -> None:
+    lane = make_lane(path, errors, mode="single", slot=2)
+    taps = [lane.tap(*(lambda e: (e.render, e.metrics))(Environment())) for _ in range(4)]
+    assert [tap is not None for tap in taps] == [False, False, True, False]
+    assert open_segment(path).geometry.slots == 1
+
+
+def test_a_grid_has_its_limit_and_closed_environments_make_room(
+    path: Path, errors: list[str]
+) -> None:
+    lane = make_lane(path, errors, grid_limit=2)
+    first, second = (tap_of(lane, Environment()) for _ in range(2))
+    assert lane.tap(Environment().render, Environment().metrics) is None
+    lane.release(first)
+    third = tap_of(lane, Environment())
+    assert {second.slot, third.slot} == {0, 1}
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no display"), MemoryError(), KeyError("x")])
+def test_an_environment_that_cannot_render_goes_on(
+    path: Path, errors: list[str], error: Exception
+) -> None:
+    environment = Environment()
+    environment.error = error
+    tap = tap_of(make_lane(path, errors), environment)
+    viewer = Viewer(path)
+    deadline = time.monotonic() + PATIENCE_S
+    while not errors and time.monotonic() < deadline:
+        viewer.poll()
+        environment.step(tap)
+        time.sleep(0.001)
+    assert len(errors) == 1
+    assert "environment 0" in errors[0]
+    for _ in range(100):
+        tap.wake(time.monotonic() + 100)
+        environment.step(tap)
+    assert environment.renderings == 1
+
+
+def test_no_segment_no_tap_no_harm(tmp_path: Path, errors: list[str]) -> None:
+    lane = make_lane(tmp_path / "missing" / "segment", errors)
+    assert lane.tap(Environment().render, Environment().metrics) is None
+    assert "no live view" in errors[0]

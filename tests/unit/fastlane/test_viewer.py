@@ -1,0 +1,152 @@
+"""What a viewer says about a run: live, waiting, stalled, over or broken."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from mosaic.fastlane.layout import PAUSED, Geometry
+from mosaic.fastlane.segment import Segment, make_segment, segment_path
+from mosaic.fastlane.slot_reader import SlotState
+from mosaic.fastlane.slot_writer import Metrics, SlotWriter
+from mosaic.fastlane.viewer import Viewer, judged
+from mosaic.processes import stat_fields
+
+GEOMETRY = Geometry(4, 3000)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return segment_path("01RUN", tmp_path)
+
+
+@pytest.fixture
+def segment(path: Path) -> Segment:
+    return make_segment(path, GEOMETRY)
+
+
+def show(segment: Segment, slot: int, shade: int, steps: int = 1) -> None:
+    pixels = bytes([shade]) * (10 * 8 * 3)
+    SlotWriter(segment, slot).publish(10, 8, pixels, Metrics(steps=steps))
+
+
+def test_before_the_run_has_shown_anything(path: Path) -> None:
+    viewer = Viewer(path)
+    assert viewer.poll().status == "waiting"
+    make_segment(path, GEOMETRY)
+    assert viewer.poll().status == "waiting"
+
+
+def test_each_frame_is_given_once(segment: Segment, path: Path) -> None:
+    viewer = Viewer(path)
+    show(segment, 0, 5)
+    view = viewer.poll()
+    assert view.status == "live"
+    assert view.picture is not None
+    assert (view.picture.width, view.picture.height, set(view.picture.pixels)) == (10, 8, {5})
+    assert viewer.poll().picture is None
+    show(segment, 0, 6, steps=9)
+    view = viewer.poll()
+    assert view.picture is not None
+    assert set(view.picture.pixels) == {6}
+    assert view.metrics[0] == Metrics(steps=9)
+
+
+def test_a_grid_of_those_that_have_something_to_show(segment: Segment, path: Path) -> None:
+    viewer = Viewer(path, slot_count=4)
+    for slot in (0, 1, 3):
+        show(segment, slot, slot + 1)
+    picture = viewer.poll().picture
+    assert picture is not None
+    assert (picture.width, picture.height) == (30, 8)
+    assert set(picture.pixels) == {1, 2, 4}
+
+
+def test_watching_holds_a_lease_that_ends(segment: Segment, path: Path) -> None:
+    viewer = Viewer(path, first_slot=1, slot_count=2, interval_s=0.5)
+    viewer.poll()
+    lease = segment.lease()
+    assert (lease.first_slot, lease.slot_count, lease.interval_ns) == (1, 2, 500_000_000)
+    assert lease.covers(2, lease.until_ns - 1)
+    viewer.close()
+    assert not segment.lease().covers(1, 0)
+
+
+def test_two_viewers_see_what_both_want(segment: Segment, path: Path) -> None:
+    Viewer(path, first_slot=0, slot_count=1, interval_s=1.0).poll()
+    Viewer(path, first_slot=3, slot_count=1, interval_s=0.1).poll()
+    lease = segment.lease()
+    assert (lease.first_slot, lease.slot_count, lease.interval_ns) == (0, 4, 100_000_000)
+
+
+def test_a_new_attempt_has_a_new_segment(segment: Segment, path: Path) -> None:
+    viewer = Viewer(path)
+    show(segment, 0, 5)
+    assert viewer.poll().picture is not None
+    path.unlink()
+    assert viewer.poll().status == "live"  # its last picture stays
+    show(make_segment(path, GEOMETRY), 0, 9)
+    picture = viewer.poll().picture
+    assert picture is not None
+    assert set(picture.pixels) == {9}
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"x" * 5000, bytes(5000)])
+def test_garbage_is_a_sentence(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    view = Viewer(path).poll()
+    assert view.status == "broken"
+    assert path.name in view.message
+
+
+def test_a_broken_segment_may_be_mended(path: Path) -> None:
+    viewer = Viewer(path)
+    path.write_bytes(b"garbage")
+    assert viewer.poll().status == "broken"
+    path.unlink()
+    show(make_segment(path, GEOMETRY), 0, 1)
+    assert viewer.poll().status == "live"
+
+
+def test_whatever_the_bytes_are_nothing_is_raised(segment: Segment, path: Path) -> None:
+    generator = random.Random(3)
+    viewer = Viewer(path, slot_count=4)
+    for _ in range(500):
+        show(segment, generator.randrange(4), 7)
+        where = generator.randrange(GEOMETRY.total_bytes - 40)
+        os.pwrite(segment.fd, generator.randbytes(40), where)
+        view = viewer.poll()
+        assert view.status in ("waiting", "live", "stalled", "ended", "paused", "broken")
+        if view.status == "broken":
+            path.unlink()
+            segment.close()
+            segment = make_segment(path, GEOMETRY)
+
+
+def state(
+    updated_ns: int, pid: int | None = None, flags: int = 0, start_ticks: int | None = None
+) -> SlotState:
+    fields = stat_fields(os.getpid())
+    assert fields is not None
+    ticks = int(fields[19]) if start_ticks is None else start_ticks
+    return SlotState(Metrics(flags=flags), 1, updated_ns, pid or os.getpid(), ticks)
+
+
+@pytest.mark.parametrize(
+    ("states", "status"),
+    [
+        ([state(10**9)], "live"),
+        ([state(10**9), state(10**9, pid=2**22 + 7)], "live"),
+        ([state(10**9, pid=2**22 + 7)], "ended"),
+        ([state(10**9, start_ticks=1)], "ended"),  # the pid is somebody else's now
+        ([state(10**9, pid=2**40)], "ended"),
+        ([state(10**9, flags=PAUSED)], "paused"),
+        ([state(1)], "stalled"),
+    ],
+)
+def test_what_the_writers_are_doing(states: list[SlotState], status: str) -> None:
+    now = 12 * 10**9 if status == "stalled" else 10**9 + 5
+    assert judged(states, now)[0] == status
