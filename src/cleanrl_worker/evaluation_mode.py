@@ -81,6 +81,7 @@ def evaluate(run: Run[CleanRLWorkerConfig]) -> None:
             run_id=run.run_id,
             on_batch=lambda batch: report_batch(run, batch),
             device=choose_device(arguments),
+            is_paused=lambda: run.control.is_paused,
         )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.worker_arguments import WorkerExtras
+from cleanrl_worker.worker_arguments import EVALUATE, WorkerExtras
+from mosaic.fastlane.settings import GRID_LIMIT, OFF, SLOT, VIDEO_MODE
 from mosaic.worker import ConfigError
 
 _WORKER_EXTRAS = frozenset(item.name for item in fields(WorkerExtras))
@@ -42,8 +43,21 @@ def build_environment(config: CleanRLWorkerConfig) -> dict[str, str]:
     return variables
 
 
+def build_live_view(config: CleanRLWorkerConfig, given: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the live view. Those that are `given` stay, but off is off."""
+    extras = config.extras
+    mode, limit = extras.get("fastlane_video_mode"), extras.get("fastlane_grid_limit")
+    if config.mode == EVALUATE:
+        mode, limit = extras.get("video_mode") or mode, extras.get("grid_limit") or limit
+    wanted = _given({VIDEO_MODE: mode, SLOT: extras.get("fastlane_slot"), GRID_LIMIT: limit})
+    variables = {name: str(value) for name, value in wanted.items() if name not in given}
+    if extras.get("fastlane_enabled") is False:
+        variables[VIDEO_MODE] = OFF
+    return variables
+
+
 def recorded_extras(config: CleanRLWorkerConfig) -> dict[str, Any]:
-    """What has no effect on the training but is kept for those who look at the run."""
+    """What has no effect on the results but is kept for those who look at the run."""
     return {
         name: value
         for name, value in config.extras.items()

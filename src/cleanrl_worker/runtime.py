@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.flags import build_environment, build_flags, recorded_extras
+from cleanrl_worker.flags import (
+    build_environment,
+    build_flags,
+    build_live_view,
+    recorded_extras,
+)
 from cleanrl_worker.launcher import parse_arguments
 from cleanrl_worker.registry import Algorithm, find_algorithm
 from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME
@@ -57,6 +62,7 @@ def check(config: CleanRLWorkerConfig) -> dict[str, Any]:
 
 def execute(run: WorkerRun) -> None:
     os.environ.update(build_environment(run.config))
+    os.environ.update(build_live_view(run.config, os.environ))
     notes = run.config.extras.get("notes")
     write_manifest(run, notes=notes, metadata=recorded_extras(run.config))
     if run.config.mode == EVALUATE:
@@ -95,6 +101,7 @@ def train(run: WorkerRun) -> None:
             folder=plan.folder,
             run_id=run.run_id,
             on_files=on_files,
+            is_paused=lambda: run.control.is_paused,
         )
     finally:
         # W&B tells its address late, and videos are there only now.

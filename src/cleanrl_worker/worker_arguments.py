@@ -51,13 +51,25 @@ class WorkerExtras:
     frames: Literal["none", "png", "shm"] = option(
         "png", help="interactive: frames as PNG, as a shared-memory segment, or not at all"
     )
-    fastlane_enabled: bool | None = option(None, help="kept for the live view")
-    fastlane_only: bool | None = option(None, help="kept for the live view")
-    fastlane_slot: int | None = option(None, help="kept for the live view", minimum=0)
-    fastlane_video_mode: Literal["single", "grid", "off"] | None = option(
-        None, help="kept for the live view"
+    fastlane_enabled: bool | None = option(None, help="live view: false turns it off")
+    fastlane_only: bool | None = option(
+        None, help="kept for compatibility: this worker sends frames to the live view only"
     )
-    fastlane_grid_limit: int | None = option(None, help="kept for the live view", minimum=1)
+    fastlane_slot: int | None = option(
+        None, help="live view: which environment, in mode single", minimum=0
+    )
+    fastlane_video_mode: Literal["single", "grid", "off"] | None = option(
+        None, help="live view: one environment, several, or none"
+    )
+    fastlane_grid_limit: int | None = option(
+        None, help="live view: how many environments, in mode grid", minimum=1
+    )
+    video_mode: Literal["single", "grid", "off"] | None = option(
+        None, help="policy_eval: as fastlane_video_mode, and before it"
+    )
+    grid_limit: int | None = option(
+        None, help="policy_eval: as fastlane_grid_limit, and before it", minimum=1
+    )
 
 
 SHORTCUTS = (

@@ -16,6 +16,7 @@ MosaicError
 │   └── HomeError               the home directory is unusable (read-only, wrong owner)
 ├── WorkerError                 the worker itself went wrong
 │   ├── WorkerStartError        the run host could not start it
+│   ├── ProgramError            a program that it ran for somebody failed
 │   ├── SecretLostError         a secret it needs is kept nowhere any more
 │   └── WorkerProtocolError     it broke the event or control protocol
 ├── StoreError                  registry, journal or telemetry store
@@ -134,6 +135,20 @@ class WorkerError(MosaicError):
 
 class WorkerStartError(WorkerError):
     code = "worker_start"
+
+
+class ProgramError(WorkerError):
+    """Details hold `exit_code`, which becomes the worker's own, and `output`: its last lines."""
+
+    code = "program_failed"
+
+    @property
+    def exit_code(self) -> int:
+        return int(self.details.get("exit_code", 1))
+
+    @property
+    def output(self) -> str:
+        return str(self.details.get("output", ""))
 
 
 class SecretLostError(WorkerError):

@@ -132,7 +132,7 @@ def test_invalid_config_names_the_field(mosaic: Terminal) -> None:
 def test_environment_option_reaches_the_worker(mosaic: Terminal) -> None:
     code = "import os; print('value is', os.environ['GREETING'])"
     text = json.dumps(run_document(entry_point=sys.executable, arguments=["-c", code]))
-    mosaic.run("submit", "-", "--wait", "--env", "GREETING=hello", stdin=text)
+    mosaic.run("submit", "-", "--yes", "--wait", "--env", "GREETING=hello", stdin=text)
     assert mosaic.run("logs", "latest", "--stdout") == "value is hello\n"
 
 
@@ -264,7 +264,7 @@ def test_log_is_followed_through_the_death_of_the_daemon(
         "import time\nfor n in range(60):\n    print('line', n, flush=True)\n    time.sleep(0.05)\n"
     )
     document = run_document(entry_point=sys.executable, arguments=["-u", "-c", code])
-    run_id = mosaic.run("submit", "-", stdin=json.dumps(document)).strip()
+    run_id = mosaic.run("submit", "-", "--yes", stdin=json.dumps(document)).strip()
     output = tmp_path / "followed.txt"
     with output.open("wb") as file:
         following = mosaic.start("logs", "-f", "--stdout", run_id, stdout=file)

@@ -83,6 +83,12 @@ def watch(viewer: Viewer, pictures: int) -> int:
     return torn
 
 
+def wait_for_the_end(viewer: Viewer) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while viewer.poll().status not in ("ended", "waiting"):  # waiting: killed within a change
+        assert time.monotonic() < deadline
+
+
 def test_no_frame_is_torn_whenever_its_writer_is_killed(
     path: Path, writers: list[subprocess.Popen[str]]
 ) -> None:
@@ -93,7 +99,7 @@ def test_no_frame_is_torn_whenever_its_writer_is_killed(
         assert watch(viewer, 30) == 0
         writers[-1].kill()
         writers[-1].wait(PATIENCE_S)
-        assert viewer.poll().status in ("ended", "waiting")  # waiting: killed within a change
+        wait_for_the_end(viewer)
     viewer.close()
 
 

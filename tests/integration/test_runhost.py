@@ -414,7 +414,7 @@ def test_commands_reach_the_worker_on_stdin(make_run: MakeRun) -> None:
         {"command": "pause"},
         {"command": "resume"},
         {"command": "reset", "seed": 7},
-        {"command": "stop", "reason": "user_cancel"},
+        {"command": "stop", "reason": "user_cancel", "grace_s": 5.0},
     ]
 
 

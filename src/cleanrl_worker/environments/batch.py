@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cleanrl_worker.kit.live_view import LiveView, Note
+from mosaic.errors import WorkerError
+from mosaic.fastlane.settings import Settings
 
 if TYPE_CHECKING:
     import gymnasium
@@ -16,6 +21,7 @@ Array = NDArray[Any]
 
 EXACT = "exact"
 UP_TO_RESET = "exact up to environment reset"
+_NOTHING_TO_SEE = LiveView()
 
 
 class Episode(NamedTuple):
@@ -62,6 +68,8 @@ class EnvBatch(ABC):
     vectorization: str  # how they are stepped, for people: "native", "loop", "processes"
     exactness: str = EXACT  # or UP_TO_RESET: what a resumed training can promise
     observations: Array  # the current ones, after `reset`, `step` and `load_state_dict`
+    view: LiveView = _NOTHING_TO_SEE  # looked at in every step
+    _clock = 0  # steps of each environment so far
 
     @abstractmethod
     def reset(self, seed: int) -> Array:
@@ -81,3 +89,22 @@ class EnvBatch(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+    def render(self, index: int) -> Array:
+        """What one of them looks like now, RGB. Does not change how it goes on."""
+        raise WorkerError(f"environments stepped by {self.vectorization!r} cannot be drawn")
+
+    def open_view(self, settings: Settings, note: Note) -> None:
+        """From now on they can be watched; `note` hears of it when that does not work."""
+        renders = [partial(self.render, index) for index in range(self.num_envs)]
+        self.view = LiveView(settings, renders, note)
+
+    def show_paused(self, is_paused: bool) -> None:
+        """Whoever watches knows why nothing moves."""
+        self.view.steps = self._clock
+        self.view.show_paused(is_paused)
+
+    def _show(self, rewards: Array) -> None:
+        """To be called in a step, when the view is due."""
+        self.view.steps = self._clock
+        self.view.show(rewards)

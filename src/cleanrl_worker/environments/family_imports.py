@@ -10,17 +10,17 @@ import warnings
 from typing import Any
 
 from cleanrl_worker.environments.families import FAMILIES, GYMNASIUM, Family
+from cleanrl_worker.environments.headless import headless_variables
 from mosaic.errors import DependencyError
 
 _physics_log = logging.getLogger("cleanrl_worker.physics")
-_HEADLESS = {"SDL_VIDEODRIVER": "dummy", "MUJOCO_GL": "egl", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 _seen_physics_warnings: set[str] = set()
 
 
 def import_family(family: Family, env_id: str) -> Any:
     """Imports the family's packages, which register their ids, and returns gymnasium."""
     # Libraries read these when they are imported; without a display they would crash later.
-    for name, value in _HEADLESS.items():
+    for name, value in headless_variables(family.name).items():
         os.environ.setdefault(name, value)
     gymnasium = import_package("gymnasium", FAMILIES[GYMNASIUM].install_command, env_id)
     for module in family.modules:

@@ -18,6 +18,7 @@ from cleanrl_worker.environments.batch import (
     Step,
 )
 from cleanrl_worker.environments.episode_videos import EpisodeVideos
+from cleanrl_worker.environments.rendering import rendered
 from cleanrl_worker.environments.snapshots.choice import snapshots_of
 from cleanrl_worker.environments.snapshots.replay import ReplaySnapshots
 from mosaic.errors import WorkerError
@@ -84,6 +85,8 @@ class LoopBatch(EnvBatch):
         if self._videos is not None and 0 not in finals:
             self._videos.add_frame()
         self.observations = observations
+        if self.view.is_due:
+            self._show(rewards)
         return Step(observations, rewards, terminated, truncated, finals, episodes)
 
     def _add_episode(
@@ -99,6 +102,7 @@ class LoopBatch(EnvBatch):
             if "episode" not in info:  # a life was lost, the game goes on
                 return
             total, length = info["episode"]["r"], info["episode"]["l"]
+        self.view.add_episode(index, float(total))
         episodes.append(
             Episode(index, float(total), int(length), bool(is_terminated), bool(is_truncated))
         )
@@ -141,7 +145,11 @@ class LoopBatch(EnvBatch):
         if self._videos is not None:
             self._videos.continue_after(int(state["video_episodes"]))
 
+    def render(self, index: int) -> Array:
+        return rendered(self._envs[index])
+
     def close(self) -> None:
+        self.view.close()
         if self._videos is not None:
             self._videos.close()
         for env in self._envs:

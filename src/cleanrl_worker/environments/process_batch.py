@@ -18,7 +18,9 @@ from cleanrl_worker.environments.loop_batch import saved_environments
 from cleanrl_worker.environments.process_messages import EMPTY, Watch, receive, send
 from cleanrl_worker.environments.shared_arrays import SharedArrays
 from cleanrl_worker.environments.single import make_single
+from cleanrl_worker.kit.live_view import Note, each_cause_once
 from mosaic.errors import WorkerError, from_wire
+from mosaic.fastlane.settings import SINGLE, Settings
 
 _PATIENCE_S = 5.0
 # How long both sides look for a message without sleeping, where there are cores for all of them:
@@ -43,6 +45,7 @@ class ProcessBatch(EnvBatch):
         self.num_envs = num_envs
         self._no_flags = np.zeros(num_envs, dtype=np.bool_)
         self._children: list[_Child] = []
+        self._note: Note = lambda text: None
         memory = os.memfd_create("cleanrl-environments")
         try:
             self._shared = SharedArrays(
@@ -98,6 +101,7 @@ class ProcessBatch(EnvBatch):
                 terminated[index] = shared.terminated[index]
                 truncated[index] = shared.truncated[index]
                 finals[index] = shared.finals[index].copy()
+            self._pass_on(answer)
             for local, *values in answer["episodes"]:
                 episodes.append(Episode(first + local, *values))
         return Step(observations, rewards, terminated, truncated, finals, episodes)
@@ -132,8 +136,31 @@ class ProcessBatch(EnvBatch):
         self.observations = self._shared.observations.copy()
         return [answer["answer"] for answer in answers]
 
+    def open_view(self, settings: Settings, note: Note) -> None:
+        """Each process shows its own environments. One after the other, as they take the slots in
+        the order in which they come."""
+        self._note = each_cause_once(note)
+        showing = [child for child in self._children if child.shows(settings)]
+        for child in showing:
+            theirs = settings._replace(
+                slot=settings.slot - child.first,
+                # A step lasts as long as that of the slowest: what they spend adds up.
+                budget=settings.budget / len(showing),
+            )
+            child.order({"call": "open_view", "arguments": [list(theirs)]})
+            self._pass_on(child.answer())
+
+    def show_paused(self, is_paused: bool) -> None:
+        self._call("show_paused", [[is_paused]] * len(self._children))
+
+    def _pass_on(self, answer: Mapping[str, Any]) -> None:
+        for text in answer.get("notes", ()):
+            self._note(text)
+
     def _take_answers(self) -> list[Any]:
         answers = [child.answer() for child in self._children]
+        for answer in answers:
+            self._pass_on(answer)
         is_exact = all(answer["exactness"] == EXACT for answer in answers)
         self.exactness = EXACT if is_exact else UP_TO_RESET
         return answers
@@ -158,6 +185,11 @@ class _Child:
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), memory),
             )
+
+    def shows(self, settings: Settings) -> bool:
+        if settings.mode == SINGLE:
+            return self.first <= settings.slot < self.first + self.count
+        return self.first < settings.grid_limit
 
     def start_step(self) -> None:
         with contextlib.suppress(ConnectionError):  # `answer` says what happened

@@ -19,6 +19,7 @@ from cleanrl_worker.environments.process_messages import EMPTY, Watch, receive, 
 from cleanrl_worker.environments.shared_arrays import SharedArrays
 from cleanrl_worker.environments.single import make_single
 from mosaic.errors import MosaicError, WorkerError, to_wire
+from mosaic.fastlane.settings import Settings
 
 _PR_SET_PDEATHSIG = 1
 
@@ -29,6 +30,7 @@ class EnvironmentProcess:
         order = receive(channel)
         self._watch = Watch(channel, order["watch_s"])
         self._first: int = order["first"]
+        self._notes: list[str] = []  # not yet told to the training
         arguments = order["arguments"]
         self._batch = LoopBatch([make_single(**arguments) for _ in range(order["count"])])
         space, actions = self._batch.observation_space, self._batch.action_space
@@ -46,6 +48,12 @@ class EnvironmentProcess:
         send(channel, {"exactness": self._batch.exactness})
 
     def serve(self) -> None:
+        try:
+            self._obey()
+        finally:
+            self._batch.close()  # graphics drivers complain about what they find at the exit
+
+    def _obey(self) -> None:
         while True:
             self._watch.wait()
             order = receive(self._channel)
@@ -54,19 +62,33 @@ class EnvironmentProcess:
             else:
                 answer = getattr(self, f"_{order['call']}")(*order["arguments"])
                 self._observations[...] = self._batch.observations
-                send(self._channel, {"answer": answer, "exactness": self._batch.exactness})
+                send(
+                    self._channel,
+                    {
+                        "answer": answer,
+                        "exactness": self._batch.exactness,
+                        "notes": self._take_notes(),
+                    },
+                )
 
     def _step(self) -> None:
         step = self._batch.step(self._actions)
         self._observations[...] = step.observations
         self._rewards[...] = step.rewards
-        if not step.finals:
+        if not step.finals and not self._notes:
             self._channel.sendall(EMPTY)
             return
         self._terminated[...], self._truncated[...] = step.terminated, step.truncated
         for index, final in step.finals.items():
             self._finals[index] = final
-        send(self._channel, {"ended": list(step.finals), "episodes": step.episodes})
+        send(
+            self._channel,
+            {
+                "ended": list(step.finals),
+                "episodes": step.episodes,
+                "notes": self._take_notes(),
+            },
+        )
 
     def _reset(self, seed: int) -> None:
         self._batch.reset(seed + self._first)
@@ -76,6 +98,16 @@ class EnvironmentProcess:
 
     def _load_state_dict(self, state: dict[str, Any]) -> None:
         self._batch.load_state_dict(state)
+
+    def _open_view(self, settings: list[Any]) -> None:
+        self._batch.open_view(Settings(*settings), self._notes.append)
+
+    def _show_paused(self, is_paused: bool) -> None:
+        self._batch.show_paused(is_paused)
+
+    def _take_notes(self) -> list[str]:
+        notes, self._notes[:] = list(self._notes), []
+        return notes
 
 
 def die_with(parent: int) -> None:

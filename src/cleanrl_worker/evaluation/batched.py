@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from cleanrl_worker.environments.rendering import rendered
 from cleanrl_worker.environments.single import make_single
 from cleanrl_worker.eval_registry import find_entry
 from cleanrl_worker.evaluation.detection import PolicySource
@@ -18,9 +21,12 @@ from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, pl
 from cleanrl_worker.evaluation.loading import load_policy, training_arguments
 from cleanrl_worker.evaluation.policy import ROWS, Policy
 from cleanrl_worker.evaluation.summary import BatchSummary, Conditions, SummaryFile, summarize
+from cleanrl_worker.kit.live_view import LiveView, telling_pauses
 from cleanrl_worker.kit.reporting import Reporter
 from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
 from cleanrl_worker.kit.video import VideoWriter
+from mosaic.fastlane.layout import EVALUATING
+from mosaic.fastlane.settings import read_settings
 
 if TYPE_CHECKING:
     import gymnasium
@@ -60,6 +66,7 @@ def run_batched_evaluation(
     run_id: str = "run",
     on_batch: Callable[[BatchSummary], None] = lambda summary: None,
     device: torch.device | None = None,
+    is_paused: Callable[[], bool] = lambda: False,
 ) -> list[BatchSummary]:
     """Plays what the plan says and returns the complete batches; `directory` is the run's.
 
@@ -85,7 +92,12 @@ def run_batched_evaluation(
         videos = directory / "videos" / f"{run_id}-eval" if plan.capture_video else None
         gamma = training_arguments(source).gamma if plan.gamma is None else plan.gamma
         rules = EpisodeRules(plan.seed, gamma, plan.deterministic, plan.max_episode_steps)
-        evaluation = Evaluation(plan, conditions, rules, envs, policy, reporter, board, videos)
+        view = open_view(envs, reporter)
+        resources.callback(view.close)
+        should_stop = telling_pauses(reporter.should_stop, is_paused, view.show_paused)
+        evaluation = Evaluation(
+            plan, conditions, rules, envs, policy, reporter, board, videos, view, should_stop
+        )
         return evaluation.run(file, first, on_batch)
 
 
@@ -103,6 +115,14 @@ def make_envs(source: PolicySource, plan: EvaluationPlan) -> list[gymnasium.Env[
     ]
 
 
+def open_view(envs: Sequence[gymnasium.Env[Any, Any]], reporter: Reporter) -> LiveView:
+    settings = read_settings(os.environ)
+    if not settings.is_on:
+        return LiveView()
+    renders = [partial(rendered, env) for env in envs]
+    return LiveView(settings, renders, reporter.note, flags=EVALUATING)
+
+
 class Evaluation:
     """The loop over batches, and what is told of them."""
 
@@ -116,10 +136,13 @@ class Evaluation:
         reporter: Reporter,
         board: TensorBoardWriter,
         videos: Path | None,
+        view: LiveView,
+        should_stop: Callable[[], bool],
     ) -> None:
         self._plan, self._conditions, self._rules = plan, conditions, rules
         self._envs, self._policy = envs, policy
         self._reporter, self._board, self._videos = reporter, board, videos
+        self._view, self._should_stop = view, should_stop
         self._fps = float(envs[0].metadata.get("render_fps") or DEFAULT_FPS)
         self._steps = 0
 
@@ -148,8 +171,9 @@ class Evaluation:
             self._policy,
             numbers,
             self._rules,
-            self._reporter.should_stop,
+            self._should_stop,
             lambda number: self._video(batch_index, number) if number in filmed else None,
+            self._view,
         ):
             episodes.append(episode)
             self._report_episode(episode)

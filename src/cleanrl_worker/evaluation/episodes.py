@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cleanrl_worker.kit.live_view import LiveView
 from cleanrl_worker.kit.video import VideoWriter
 from mosaic.errors import WorkerError
 
@@ -50,6 +51,7 @@ class Slot:
     def __init__(self, index: int, env: gymnasium.Env[Any, Any], rules: EpisodeRules) -> None:
         self.index = index
         self.is_playing = False
+        self.last_reward = 0.0
         self._env = env
         self._rules = rules
         self._video: VideoWriter | None = None
@@ -68,6 +70,7 @@ class Slot:
         observation, reward, terminated, truncated, _ = self._env.step(action)
         self._film()
         self._length += 1
+        self.last_reward = float(reward)
         self._total_reward += float(reward)
         self._discounted_return += self._discount * float(reward)
         self._discount *= self._rules.gamma
@@ -119,9 +122,11 @@ def play_episodes(
     rules: EpisodeRules,
     should_stop: Callable[[], bool],
     video_of: Callable[[int], VideoWriter | None] = lambda number: None,
+    view: LiveView | None = None,
 ) -> Iterator[FinishedEpisode]:
     """Episodes as they end; ends early, before the next step, when asked to stop."""
     waiting = iter(numbers)
+    view = view or LiveView()
     slots = [Slot(index, env, rules) for index, env in enumerate(envs)]
     space: Any = envs[0].observation_space
     observations = np.zeros((len(slots), *space.shape), space.dtype)
@@ -140,8 +145,12 @@ def play_episodes(
             for slot in playing:
                 observations[slot.index], finished = slot.step(actions[slot.index])
                 if finished is not None:
+                    view.add_episode(slot.index, finished.total_reward)
                     yield finished
                     begin_next(slot)
+            view.steps += 1
+            if view.is_due:
+                view.show([slot.last_reward for slot in slots])
     finally:
         for slot in slots:
             slot.end()

@@ -187,6 +187,9 @@ class NormalizingBatch(EnvBatch):
         if self._observation_scale is not None:
             self.observations = self._observation_scale(self.observations)
 
+    def render(self, index: int) -> Array:
+        return self._envs.render(index)
+
     def close(self) -> None:
         self._envs.close()
 

@@ -6,7 +6,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,15 @@ from cleanrl_worker.environments.batch import EnvBatch, Episode
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import Arguments
 from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, CheckpointStore
+from cleanrl_worker.kit.live_view import telling_pauses
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
 from cleanrl_worker.kit.stateful import Stateful
 from mosaic.errors import WorkerError
+from mosaic.fastlane.settings import Settings
 
 RECENT_EPISODES = 100
+NOT_SHOWN = Settings()
 
 
 class TrainingDivergedError(WorkerError):
@@ -56,6 +59,8 @@ class Session:
         store: CheckpointStore | None = None,
         checkpoint: Checkpoint | None = None,
         video_directory: Path | None = None,
+        live_view: Settings = NOT_SHOWN,
+        is_paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self.arguments = arguments
         self.device = device
@@ -67,6 +72,9 @@ class Session:
         self.recent_returns: deque[float] = deque(maxlen=RECENT_EPISODES)
         self.video_directory = video_directory if arguments.capture_video else None
         self._reporter = reporter
+        self._should_stop = reporter.should_stop
+        self._live_view = live_view
+        self._is_paused = is_paused
         self._writers = tuple(writers)
         self._store = store
         self._checkpoint = checkpoint
@@ -90,6 +98,11 @@ class Session:
             frame_stack=frame_stack,
         )
         try:
+            if self._live_view.is_on:
+                envs.open_view(self._live_view, self.note)
+                self._should_stop = telling_pauses(
+                    self._reporter.should_stop, self._is_paused, envs.show_paused
+                )
             yield envs
         finally:
             envs.close()
@@ -126,7 +139,7 @@ class Session:
         The last checkpoint is saved here, while the environments are still open.
         """
         self._reporter.progress(steps=self.global_step)
-        if not self._is_done and not self._reporter.should_stop():
+        if not self._is_done and not self._should_stop():
             return True
         self.save_checkpoint(is_final=self._is_done)
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
 from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
 from cleanrl_worker.launcher import load_module
 from cleanrl_worker.registry import Algorithm
+from mosaic.fastlane.settings import read_settings
 from mosaic.worker.config_schema import config_to_dict
 
 NOT_EXACT = "all state is kept, but a GPU does not repeat itself bit by bit"
@@ -59,6 +61,7 @@ def run_training(
     folder: Path | None = None,
     run_id: str = "",
     on_files: Callable[[TrainingFiles], None] = lambda files: None,
+    is_paused: Callable[[], bool] = lambda: False,
 ) -> None:
     """Train to the end, or until the reporter says stop; either leaves a checkpoint.
 
@@ -91,7 +94,15 @@ def run_training(
         reporter.note(f"device: {device}")
         reporter.note(f"resume: {exactness if device.type == 'cpu' else NOT_EXACT}")
         session = Session(
-            arguments, device, reporter, writers, store, checkpoint, video_directory=videos
+            arguments,
+            device,
+            reporter,
+            writers,
+            store,
+            checkpoint,
+            video_directory=videos,
+            live_view=read_settings(os.environ),
+            is_paused=is_paused,
         )
         module.train(arguments, session)
 

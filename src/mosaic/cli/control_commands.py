@@ -11,7 +11,7 @@ from mosaic.cli.failures import report
 from mosaic.cli.human import size
 from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import printable, say
+from mosaic.cli.terminal import confirmed, printable, say
 from mosaic.errors import ConsentError, MosaicError, TrainerUnreachableError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def unpause_run(arguments: argparse.Namespace) -> int:
 def delete_runs(arguments: argparse.Namespace) -> int:
     def delete(client: TrainerClient, run_id: str) -> None:
         name = printable(client.get_run(run_id).run_name)
-        if not arguments.yes and not _confirmed(f"Delete {name} ({run_id}) and all its files?"):
+        if not arguments.yes and not confirmed(f"Delete {name} ({run_id}) and all its files?"):
             raise ConsentError(f"{name} was not deleted", hint="answer y, or pass --yes")
         freed = client.delete_run(run_id)
         say(f"deleted {name} ({run_id}), {size(freed)} freed")
@@ -94,13 +94,6 @@ def delete_runs(arguments: argparse.Namespace) -> int:
         raise ConsentError("Deleting runs needs a confirmation", hint="pass --yes")
     with open_client(arguments) as client:
         return _for_each(client, arguments.runs, delete)
-
-
-def _confirmed(question: str) -> bool:
-    try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
 
 
 def _for_each(

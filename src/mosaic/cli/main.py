@@ -28,6 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
         control_commands,
         daemon_command,
         doctor_command,
+        frames_command,
         play_command,
         policy_commands,
         run_command,
@@ -35,6 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
         stream_commands,
         submit_command,
         train_command,
+        watch_command,
         workers_command,
     )
 
@@ -48,9 +50,11 @@ def build_parser() -> argparse.ArgumentParser:
         play_command,
         catalogue_commands,
         run_command,
+        watch_command,
         submit_command,
         runs_command,
         stream_commands,
+        frames_command,
         control_commands,
         workers_command,
         daemon_command,
@@ -98,7 +102,12 @@ def _run(words: list[str]) -> int:
     except MosaicError as error:
         from mosaic.cli.failures import report
 
-        return report(error, as_json="--json" in words)
+        return report(error, as_json="--json" in own_words(words))
+
+
+def own_words(words: list[str]) -> list[str]:
+    """Without what follows `--`: those are the words of somebody else's command."""
+    return words[: words.index("--")] if "--" in words else words
 
 
 def _tolerate_any_text(stream: Any) -> None:

@@ -83,13 +83,17 @@ def submit_and_report(
 
 def say_dry_run(submission: Submission, as_json: bool) -> int:
     """What would be run, and what stands in its way."""
-    is_ready = all(result.ok or not result.required for result in submission.preflight)
     if as_json:
-        say_json({**submission.to_dict(), "ready": is_ready})
+        say_json({**submission.to_dict(), "ready": is_ready(submission)})
     else:
         say(printable(shlex.join(submission.command)))
         say_checks(submission.preflight)
-    return 0 if is_ready else PreflightError.exit_status
+    return 0 if is_ready(submission) else PreflightError.exit_status
+
+
+def is_ready(submission: Submission) -> bool:
+    """Whether nothing stands in the way of what was checked."""
+    return all(result.ok or not result.required for result in submission.preflight)
 
 
 def say_checks(results: Iterable[CheckResult]) -> None:

@@ -20,12 +20,16 @@ def add(commands: Any) -> None:
     parser.add_argument("--wait", action="store_true", help="follow the run until it is over")
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument(
+        "--yes", action="store_true", help="do not ask before a config starts a script"
+    )
     add_environment_option(parser)
     parser.set_defaults(handler=submit)
 
 
 def submit(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.submission import parse_environment, submit_and_report
+    from mosaic.cli.script_consent import ask_before_script, started_program
+    from mosaic.cli.submission import is_ready, parse_environment, submit_and_report
 
     config = read_config(arguments.config)
     variables = parse_environment(arguments.env)
@@ -39,6 +43,10 @@ def submit(arguments: argparse.Namespace) -> int:
             )
         config["environment"] = {**given, **variables}
     with open_client(arguments) as client:
+        is_granted = arguments.yes or arguments.dry_run or not started_program(config)
+        # What cannot run anyway is refused for that reason, and not asked about.
+        if not is_granted and is_ready(client.submit(config, dry_run=True)):
+            ask_before_script(config)
         return submit_and_report(
             client,
             config,

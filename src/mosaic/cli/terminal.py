@@ -47,6 +47,13 @@ def say_json(value: Any) -> None:
     say(json.dumps(finite_json(value), indent=2, allow_nan=False, default=str))
 
 
+def confirmed(question: str) -> bool:
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
 def text_width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 

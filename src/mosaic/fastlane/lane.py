@@ -134,7 +134,6 @@ class Lane:
         pacer = Pacer(settings.interval_s, settings.budget)
         tap = Tap(writer, slot, fitter, pacer, render, metrics, self._on_error)
         self._taps.append(tap)
-        self._share_budget()
         if self._pulse is None:
             self._pulse = threading.Thread(
                 target=self._beat,
@@ -151,7 +150,6 @@ class Lane:
             if tap in self._taps:
                 self._taps.remove(tap)
                 self._taken.discard(tap.slot)
-                self._share_budget()
 
     def close(self) -> None:
         """No environment is left. What was shown last stays for those who watch."""
@@ -163,10 +161,6 @@ class Lane:
             pulse.join()
         if segment is not None:
             segment.close()
-
-    def _share_budget(self) -> None:
-        for tap in self._taps:
-            tap.share_budget(self._settings.budget / len(self._taps))
 
     def _beat(self, segment: Segment, ended: threading.Event) -> None:
         pause_s = 0.0
@@ -182,10 +176,11 @@ class Lane:
         now = time.monotonic()
         watched = [tap for tap in self._taps if lease.covers(tap.slot, int(now * 1e9))]
         for tap in watched:
+            tap.share_budget(self._settings.budget / len(watched))
             tap.wake(now)
         if not watched:
             return _IDLE_S
         if any(tap.is_due for tap in watched):
             self._on_due()
         interval = max(self._settings.interval_s, lease.interval_ns / 1e9)
-        return max(_SHORTEST_S, interval / 2)
+        return max(_SHORTEST_S, interval / 4)  # a frame is late by so much at most

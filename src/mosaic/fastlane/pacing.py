@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DEFAULT_INTERVAL_S = 1 / 30
 DEFAULT_BUDGET = 0.03  # of wall time
-_LONGEST_PAUSE_S = 5.0  # however dear rendering is, a viewer sees that something lives
+LONGEST_PAUSE_S = 5.0  # however dear rendering is, a viewer sees that something lives
 
 
 class Pacer:
@@ -22,5 +22,5 @@ class Pacer:
         return now >= self._next_at
 
     def rendered(self, started: float, ended: float) -> None:
-        price = min((ended - started) / self.budget, _LONGEST_PAUSE_S)
+        price = min((ended - started) / self.budget, LONGEST_PAUSE_S)
         self._next_at = started + max(self.interval_s, price)

@@ -59,7 +59,11 @@ class Segment:
 
 def open_segment(path: Path) -> Segment:
     """For whoever reads. Raises FileNotFoundError, other OSErrors or BrokenSegmentError."""
-    return _checked(os.open(path, _FLAGS))
+    fd = os.open(path, _FLAGS)
+    if _is_being_made(fd):
+        os.close(fd)
+        raise FileNotFoundError(f"{path.name} is being made")
+    return _checked(fd)
 
 
 def make_segment(path: Path, geometry: Geometry) -> Segment:
@@ -75,6 +79,15 @@ def make_segment(path: Path, geometry: Geometry) -> Segment:
         raise
     fcntl.flock(fd, fcntl.LOCK_UN)
     return _checked(fd)
+
+
+def _is_being_made(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return os.fstat(fd).st_size == 0
 
 
 def _checked(fd: int) -> Segment:

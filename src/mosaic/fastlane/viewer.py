@@ -24,13 +24,15 @@ WAITING, LIVE, PAUSED_NOW, STALLED, ENDED, BROKEN = (
 )
 LEASE_NS = 3_000_000_000
 _STALLED_NS = 10_000_000_000
+_LOOK_NS = 100_000_000  # between two looks at whether the writers live
 
 
 class View(NamedTuple):
     status: str
     message: str = ""
     picture: Picture | None = None  # None when there is nothing newer than before
-    metrics: tuple[Metrics | None, ...] = ()  # of the watched slots that have a writer
+    metrics: tuple[Metrics, ...] = ()  # of the watched slots that have a writer
+    slots: tuple[int, ...] = ()  # these
 
 
 class Viewer:
@@ -44,6 +46,8 @@ class Viewer:
         self._segment: Segment | None = None
         self._seen: dict[int, int] = {}  # slot: number of the frame shown
         self._pictures: dict[int, Picture] = {}
+        self._since_ns = 0  # when this segment was opened
+        self._alive_ns = 0  # when a writer was last found alive
 
     def poll(self) -> View:
         """To be called at least once a second, or nobody counts as watching."""
@@ -72,11 +76,14 @@ class Viewer:
         try:
             inode = self._path.stat().st_ino
         except FileNotFoundError:
+            self._alive_ns = 0
             return self._segment  # of a run that is over: its last picture stays
         if self._segment is not None and self._segment.inode != inode:
             self._forget()
         if self._segment is None:
-            self._segment = open_segment(self._path)
+            with contextlib.suppress(FileNotFoundError):  # just gone, or not yet whole
+                self._segment = open_segment(self._path)
+                self._since_ns = time.monotonic_ns()
         return self._segment
 
     def _renew(self, segment: Segment) -> None:
@@ -107,28 +114,40 @@ class Viewer:
                     self._seen[slot], self._pictures[slot] = state.frames, picture
                     is_new = True
         shown = [self._pictures.get(slot) for slot in written]
-        status, message = judged(list(written.values()), time.monotonic_ns())
+        status, message = self._judged(list(written.values()))
         return View(
             status,
             message,
             tiled(shown) if is_new else None,
             tuple(state.metrics for state in written.values()),
+            tuple(written),
         )
+
+    def _judged(self, states: list[SlotState]) -> tuple[str, str]:
+        """Looks into /proc only now and then."""
+        now = time.monotonic_ns()
+        if now - self._alive_ns >= _LOOK_NS:
+            if not any(is_running(state) for state in states):
+                return ENDED, "the process that showed this is over"
+            self._alive_ns = now
+        return judged(states, self._since_ns, now)
 
     def _forget(self) -> None:
         if self._segment is not None:
             self._segment.close()
         self._segment = None
         self._seen.clear()
+        self._alive_ns = 0
 
 
-def judged(states: list[SlotState], now_ns: int) -> tuple[str, str]:
-    """What the writers are doing: (status, message)."""
-    if not any(is_running(state) for state in states):
-        return ENDED, "the process that showed this is over"
+def judged(states: list[SlotState], since_ns: int, now_ns: int) -> tuple[str, str]:
+    """What living writers are doing, as far as who came at `since_ns` can tell: status, message.
+
+    While nobody watches nothing is written, so that earlier silence means nothing.
+    """
     if any(state.metrics.flags & PAUSED for state in states):
         return PAUSED_NOW, "the run is paused"
-    silent_ns = now_ns - max(state.updated_ns for state in states)
+    silent_ns = now_ns - max(since_ns, *(state.updated_ns for state in states))
     if silent_ns > _STALLED_NS:
         return STALLED, f"no step for {silent_ns // 1_000_000_000} s"
     return LIVE, ""

@@ -62,7 +62,7 @@ class SupervisedRun:
         now = time.monotonic()
         if self.plan.request(reason, grace_s, now):
             self._log.info("stop.requested", reason=reason, grace_s=grace_s)
-            self._pass_on_stop(reason)
+            self._pass_on_stop(reason, grace_s)
         return {"stopping": True, "grace_s": max(0.0, self.plan.deadline - now)}
 
     def pause(self) -> None:
@@ -156,14 +156,14 @@ class SupervisedRun:
         self.was_killed = True
         self.processes.kill_all()
 
-    def _pass_on_stop(self, reason: str) -> None:
+    def _pass_on_stop(self, reason: str, grace_s: float) -> None:
         """CONT follows TERM so that a stopped process wakes up to it."""
         self._is_paused = False
         if self._spec.control == "signals":
             self.processes.signal_all(signal.SIGTERM, signal.SIGCONT)
             return
         try:
-            self._input.send({"command": "stop", "reason": reason})
+            self._input.send({"command": "stop", "reason": reason, "grace_s": grace_s})
         except CommandError as error:
             self._log.warning("stop_line.refused", error=str(error))
         # The leader only: its environment processes must live while it saves a checkpoint.

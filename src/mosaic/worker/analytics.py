@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import math
+import os
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,8 +27,11 @@ from mosaic.worker.json_text import to_json
 
 log = get_logger(__name__)
 
-# Reading, changing and writing must not interleave when several threads save checkpoints.
-_changing = threading.Lock()
+# Reading, changing and writing must not interleave: threads save checkpoints, and a recorder of
+# clips adds its videos from another process, under the lock of the run's folder.
+_threads = threading.Lock()
+_PATIENCE_S = 1.0  # no training waits longer for a recorder that was stopped with the lock
+_PAUSE_S = 0.01
 
 
 class HasDirectory(Protocol):
@@ -53,7 +61,7 @@ def write_manifest(
         "notes": notes,
     }
     changes = {name: value for name, value in given.items() if value is not None}
-    with _changing:
+    with _changing(run.directory):
         manifest = _read(run)
         if metadata:
             changes["metadata"] = {**manifest.metadata, **metadata}
@@ -62,12 +70,35 @@ def write_manifest(
 
 def add_checkpoint(run: HasDirectory, entry: CheckpointEntry) -> None:
     """A checkpoint saved again under the same path replaces the older entry."""
-    with _changing:
+    with _changing(run.directory):
         manifest = _read(run)
         kept = [other for other in manifest.checkpoints if other.path != entry.path]
         if entry.metric is not None and not math.isfinite(entry.metric):
             entry = dataclasses.replace(entry, metric=None)
         _write(run, dataclasses.replace(manifest, checkpoints=(*kept, entry)))
+
+
+@contextlib.contextmanager
+def _changing(directory: Path | None) -> Iterator[None]:
+    with _threads, contextlib.ExitStack() as resources:
+        if directory is not None:
+            # Without the folder there is nobody to agree with yet.
+            with contextlib.suppress(OSError):
+                fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                resources.callback(os.close, fd)
+                _lock(fd)
+        yield
+
+
+def _lock(fd: int) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return None
+            time.sleep(_PAUSE_S)
 
 
 def _read(run: HasDirectory) -> AnalyticsManifest:

@@ -38,6 +38,8 @@ class Control:
     def __init__(self, on_command: Callable[[Command], None] | None = None) -> None:
         self.on_command = on_command
         self.stop_reason = ""
+        # How long after the request the worker is killed, where the request says so.
+        self.stop_grace_s: float | None = None
         self.is_paused = False
         # The one thing a training loop has to look at: False while nothing is asked.
         self.needs_attention = False
@@ -74,6 +76,9 @@ class Control:
     def handle(self, command: Command) -> None:
         name = command.get("command")
         if name == "stop":
+            grace = command.get("grace_s")
+            if isinstance(grace, int | float) and not isinstance(grace, bool) and grace >= 0:
+                self.stop_grace_s = float(grace)
             self.request_stop(str(command.get("reason") or USER_CANCEL))
         elif name == "pause":
             self.pause()

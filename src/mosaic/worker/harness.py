@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.events import EventType
 from mosaic.contracts.manifest import RuntimeSummary
-from mosaic.errors import MosaicError, RequestError, WorkerError
+from mosaic.errors import MosaicError, ProgramError, RequestError, WorkerError
 from mosaic.logs import JsonLines
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
@@ -231,7 +231,7 @@ def _outcome_of_error(error: Exception) -> _Outcome:
         "error": str(error) or type(error).__name__,
         "error_type": type(error).__name__,
         "hint": getattr(error, "hint", ""),
-        "traceback": "" if _is_for_the_user(error) else _traceback_tail(error),
+        "traceback": _traceback_text(error),
         "exit_code": exit_code,
     }
     if isinstance(error, MosaicError):
@@ -253,6 +253,8 @@ def _outcome_of_exit(error: SystemExit) -> _Outcome:
 
 def _report(error: Exception) -> int:
     """Tell people what is wrong; returns the exit status that says so."""
+    if isinstance(error, ProgramError):
+        return error.exit_code  # the program has said it itself, in the same log
     if not _is_for_the_user(error):
         traceback.print_exception(error)
     if isinstance(error, MosaicError):
@@ -267,7 +269,12 @@ def _is_for_the_user(error: Exception) -> bool:
     return isinstance(error, MosaicError) and type(error) is not WorkerError
 
 
-def _traceback_tail(error: Exception) -> str:
+def _traceback_text(error: Exception) -> str:
+    """Where it went wrong; for a program that the worker ran, what that program said last."""
+    if isinstance(error, ProgramError):
+        return error.output[-_TRACEBACK_CHARACTERS:]
+    if _is_for_the_user(error):
+        return ""
     return "".join(traceback.format_exception(error))[-_TRACEBACK_CHARACTERS:]
 
 

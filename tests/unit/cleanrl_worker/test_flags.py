@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.flags import build_environment, build_flags, flag, recorded_extras
+from cleanrl_worker.flags import (
+    build_environment,
+    build_flags,
+    build_live_view,
+    flag,
+    recorded_extras,
+)
 from mosaic.errors import ConfigError
+from mosaic.fastlane.settings import Settings, read_settings
 
 
 def config(seed: int | None = None, **extras: Any) -> CleanRLWorkerConfig:
@@ -80,6 +88,39 @@ def test_live_view_settings_are_kept() -> None:
     assert recorded_extras(config(fastlane_slot=2, fastlane_only=None, notes="n")) == {
         "fastlane_slot": 2
     }
+
+
+def live_view(given: Mapping[str, str] | None = None, **extras: Any) -> Settings:
+    variables = {"MOSAIC_FASTLANE_SEGMENT": "/dev/shm/x", **(given or {})}
+    return read_settings({**variables, **build_live_view(config(**extras), variables)})
+
+
+def test_live_view_is_set_by_extras() -> None:
+    assert build_live_view(config(), {}) == {}
+    single = live_view(fastlane_video_mode="single", fastlane_slot=3, fastlane_enabled=True)
+    assert (single.mode, single.slot) == ("single", 3)
+    assert live_view(fastlane_grid_limit=9).grid_limit == 9
+    assert not live_view(fastlane_video_mode="off").is_on
+    assert not live_view(fastlane_enabled=False).is_on
+
+
+def test_users_variables_win_over_extras_but_not_over_off() -> None:
+    given = {"CLEANRL_FASTLANE_VIDEO_MODE": "single", "CLEANRL_FASTLANE_SLOT": "1"}
+    found = live_view(given, fastlane_video_mode="grid", fastlane_slot=5)
+    assert (found.mode, found.slot) == ("single", 1)
+    assert not live_view(given, fastlane_enabled=False).is_on
+
+
+def test_evaluation_has_live_view_settings_of_its_own(tmp_path: Path) -> None:
+    model = tmp_path / "ppo.cleanrl_model"
+    model.touch()
+    evaluation: dict[str, Any] = {"mode": "policy_eval", "policy_path": str(model)}
+    trained: dict[str, Any] = {"fastlane_video_mode": "single", "fastlane_grid_limit": 2}
+    own: dict[str, Any] = {"video_mode": "grid", "grid_limit": 8}
+    assert live_view(**trained, **evaluation, **own).grid_limit == 8
+    assert live_view(**trained, **evaluation, **own).mode == "grid"
+    assert live_view(**trained, **evaluation).mode == "single"
+    assert live_view(**trained, **own).mode == "single", "they are for evaluation"
 
 
 def test_two_names_of_cuda_must_agree() -> None:

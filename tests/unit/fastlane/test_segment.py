@@ -126,7 +126,7 @@ def test_the_lease_is_for_all_who_open_the_segment(segment: Segment, path: Path)
     assert segment.lease() == Lease(5, 1, 1, 10)
 
 
-@pytest.mark.parametrize("size", [0, 10, 256, GEOMETRY.total_bytes - 1])
+@pytest.mark.parametrize("size", [10, 256, GEOMETRY.total_bytes - 1])
 def test_a_segment_that_was_cut_off(segment: Segment, path: Path, size: int) -> None:
     publish(SlotWriter(segment, 1), 1)
     os.truncate(path, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 from pathlib import Path
@@ -12,7 +13,7 @@ from mosaic.fastlane.layout import PAUSED, Geometry
 from mosaic.fastlane.segment import Segment, make_segment, segment_path
 from mosaic.fastlane.slot_reader import SlotState
 from mosaic.fastlane.slot_writer import Metrics, SlotWriter
-from mosaic.fastlane.viewer import Viewer, judged
+from mosaic.fastlane.viewer import Viewer, is_running, judged
 from mosaic.processes import stat_fields
 
 GEOMETRY = Geometry(4, 3000)
@@ -38,6 +39,17 @@ def test_before_the_run_has_shown_anything(path: Path) -> None:
     assert viewer.poll().status == "waiting"
     make_segment(path, GEOMETRY)
     assert viewer.poll().status == "waiting"
+
+
+def test_a_segment_that_is_just_being_made(path: Path) -> None:
+    path.touch()
+    viewer = Viewer(path)
+    assert viewer.poll().status == "waiting"
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write(b"half a head")
+        file.flush()
+        assert viewer.poll().status == "waiting"
 
 
 def test_each_frame_is_given_once(segment: Segment, path: Path) -> None:
@@ -94,7 +106,7 @@ def test_a_new_attempt_has_a_new_segment(segment: Segment, path: Path) -> None:
     assert set(picture.pixels) == {9}
 
 
-@pytest.mark.parametrize("content", [b"", b"short", b"x" * 5000, bytes(5000)])
+@pytest.mark.parametrize("content", [b"short", b"x" * 5000, bytes(5000)])
 def test_garbage_is_a_sentence(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     view = Viewer(path).poll()
@@ -136,17 +148,32 @@ def state(
 
 
 @pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (state(1), True),
+        (state(1, pid=2**22 + 7), False),
+        (state(1, start_ticks=1), False),  # the pid is somebody else's now
+        (state(1, pid=2**40), False),
+    ],
+)
+def test_whether_a_writer_lives(one: SlotState, expected: bool) -> None:
+    assert is_running(one) is expected
+
+
+@pytest.mark.parametrize(
     ("states", "status"),
     [
-        ([state(10**9)], "live"),
-        ([state(10**9), state(10**9, pid=2**22 + 7)], "live"),
-        ([state(10**9, pid=2**22 + 7)], "ended"),
-        ([state(10**9, start_ticks=1)], "ended"),  # the pid is somebody else's now
-        ([state(10**9, pid=2**40)], "ended"),
-        ([state(10**9, flags=PAUSED)], "paused"),
+        ([state(11 * 10**9)], "live"),
+        ([state(11 * 10**9, flags=PAUSED)], "paused"),
         ([state(1)], "stalled"),
+        ([state(1), state(11 * 10**9)], "live"),
     ],
 )
 def test_what_the_writers_are_doing(states: list[SlotState], status: str) -> None:
-    now = 12 * 10**9 if status == "stalled" else 10**9 + 5
-    assert judged(states, now)[0] == status
+    assert judged(states, 0, 12 * 10**9)[0] == status
+
+
+def test_silence_before_anybody_watched_is_no_stall() -> None:
+    now = 100 * 10**9
+    assert judged([state(1)], now - 10**9, now)[0] == "live"
+    assert judged([state(1)], now - 11 * 10**9, now)[0] == "stalled"

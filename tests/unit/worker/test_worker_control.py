@@ -38,6 +38,14 @@ def test_stop_line_carries_its_reason(control: Control) -> None:
     assert control.stop_reason == "time_limit"
 
 
+def test_stop_line_may_say_how_much_time_is_left(control: Control) -> None:
+    control.handle_line(b'{"command": "stop", "grace_s": "soon"}')
+    control.handle_line(b'{"command": "stop", "grace_s": NaN}')
+    assert control.stop_grace_s is None
+    control.handle_line(b'{"command": "stop", "grace_s": 2.5}')
+    assert control.stop_grace_s == 2.5
+
+
 def test_stop_without_a_reason_is_a_user_cancel(control: Control) -> None:
     control.handle_line(b'{"command": "stop"}')
     assert control.stop_reason == "user_cancel"

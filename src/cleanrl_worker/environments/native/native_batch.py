@@ -41,6 +41,8 @@ class NativeBatch(EnvBatch):
         limit: int = sample.max_episode_steps
         sample.close()
         self.num_envs = num_envs
+        self._env_id = env_id
+        self._painter: Any = None  # Gymnasium's, made when somebody looks
         self._limit = limit
         self._states: list[State] = []
         self._randoms: list[np.random.Generator] = []
@@ -81,9 +83,15 @@ class NativeBatch(EnvBatch):
         self._clock += 1
         self.observations = observations = self._observe()
         if terminated or self._clock >= self._next_deadline:
-            return self._end_episodes(rewards, terminated)
-        no_flags = self._no_flags
-        return Step(observations, rewards, no_flags.copy(), no_flags.copy(), _NO_FINALS, [])
+            step = self._end_episodes(rewards, terminated)
+            for index, total_reward, *_ in step.episodes:
+                self.view.add_episode(index, total_reward)
+        else:
+            no_flags = self._no_flags
+            step = Step(observations, rewards, no_flags.copy(), no_flags.copy(), _NO_FINALS, [])
+        if self.view.is_due:
+            self._show(rewards)
+        return step
 
     def _end_episodes(self, rewards: Array, terminated: list[int]) -> Step:
         overdue = self._clock - self._limit
@@ -139,5 +147,18 @@ class NativeBatch(EnvBatch):
         for random, saved in zip(self._randoms, state["randoms"], strict=True):
             random.bit_generator.state = saved
 
+    def render(self, index: int) -> Array:
+        if self._painter is None:
+            self._painter = make_single(self._env_id, render_mode="rgb_array").unwrapped
+        self._pose(self._painter, index)
+        picture: Array = self._painter.render()
+        return picture
+
+    def _pose(self, painter: Any, index: int) -> None:
+        """Put Gymnasium's environment where this one is."""
+        painter.state = self._states[index]
+
     def close(self) -> None:
-        pass
+        self.view.close()
+        if self._painter is not None:
+            self._painter.close()

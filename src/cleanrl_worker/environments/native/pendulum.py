@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, pi, sin
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +20,16 @@ _HIGHEST_DRAW = np.array([pi, 1.0])
 
 
 class PendulumBatch(NativeBatch):
+    _torques: Sequence[float] = ()  # as they were asked for in the last step
+
     def _draw(self, random: np.random.Generator) -> State:
         return tuple(random.uniform(low=-_HIGHEST_DRAW, high=_HIGHEST_DRAW).tolist())
 
     def _advance(self, actions: Array) -> tuple[Array, list[int]]:
         states, returns = self._states, self._returns
         rewards = []
-        for index, torque in enumerate(actions.astype(np.float32, copy=False)[:, 0].tolist()):
+        self._torques = actions.astype(np.float32, copy=False)[:, 0].tolist()
+        for index, torque in enumerate(self._torques):
             angle, speed = states[index]
             torque = min(max(torque, -_STRONGEST), _STRONGEST)
             wrapped = ((angle + pi) % (2 * pi)) - pi
@@ -46,6 +51,13 @@ class PendulumBatch(NativeBatch):
     def _first_observation(self, state: State) -> Array:
         angle, speed = state
         return np.array((cos(angle), sin(angle), speed), dtype=np.float32)
+
+    def _pose(self, painter: Any, index: int) -> None:
+        super()._pose(painter, index)
+        painter.last_u = None  # it is drawn as an arrow, but not before the first step
+        if self._torques and self._began[index] != self._clock:
+            torque = min(max(self._torques[index], -_STRONGEST), _STRONGEST)
+            painter.last_u = np.float32(torque)
 
 
 BATCH = PendulumBatch

@@ -14,6 +14,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from cleanrl_worker.evaluation.batched import EvaluationPlan, run_batched_evaluation
 from cleanrl_worker.evaluation.detection import detect_policy
 from cleanrl_worker.evaluation.summary import BatchSummary
+from mosaic.fastlane.layout import EVALUATING
+from mosaic.fastlane.segment import segment_path
+from mosaic.fastlane.viewer import PAUSED_NOW, View, Viewer
 from tests.unit.cleanrl_worker.evaluation.evaluation_samples import (
     RememberingReporter,
     cart_pole_policy,
@@ -170,3 +173,59 @@ def test_filming_changes_no_result(policy: Path, tmp_path: Path) -> None:
     plan = {"batch_size": 3, "max_episode_steps": 20}
     filmed = returns(policy, tmp_path / "a", **plan, capture_video=True)
     assert filmed == returns(policy, tmp_path / "b", **plan)
+
+
+class WatchingReporter(RememberingReporter):
+    """Somebody who watches, and looks before every step."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.viewer = Viewer(path, slot_count=4)
+        self.seen: list[View] = []
+
+    def should_stop(self) -> bool:
+        view = self.viewer.poll()
+        if view.picture is not None:
+            self.seen.append(view)
+        return bool(self.seen)
+
+
+def test_evaluation_can_be_watched(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = segment_path("01RUN", tmp_path)
+    monkeypatch.setenv("MOSAIC_FASTLANE_SEGMENT", str(path))
+    unwatched = returns(policy, tmp_path / "unwatched")
+    reporter = WatchingReporter(path)
+    evaluate(policy, tmp_path / "watched", reporter, repeat=True)
+    reporter.viewer.close()
+    (view,) = reporter.seen
+    assert view.picture is not None and len(set(view.picture.pixels)) > 1
+    figures = [found for found in view.metrics if found is not None]
+    assert len(figures) == 4, "as many as a grid shows"
+    assert all(found.flags == EVALUATING and found.last_reward == 1.0 for found in figures[:1])
+    told = {episode["episode_index"]: episode["total_reward"] for episode in reporter.episodes}
+    assert all(told.get(number, value) == value for number, value in enumerate(unwatched))
+
+
+def test_paused_evaluation_is_shown_as_paused(
+    policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = segment_path("01RUN", tmp_path)
+    monkeypatch.setenv("MOSAIC_FASTLANE_SEGMENT", str(path))
+    viewer, statuses = Viewer(path), []
+
+    class Paused(RememberingReporter):
+        def should_stop(self) -> bool:
+            statuses.append(viewer.poll().status)
+            return True
+
+    run_batched_evaluation(
+        detect_policy(policy),
+        EvaluationPlan(seed=1, batch_size=1),
+        tmp_path,
+        Paused(),
+        is_paused=lambda: True,
+    )
+    viewer.close()
+    assert statuses == [PAUSED_NOW]

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -19,6 +19,10 @@ from cleanrl_worker.kit.checkpoints import CheckpointError, CheckpointStore, loa
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.session import Session, TrainingDivergedError
 from mosaic.errors import WorkerError
+from mosaic.fastlane.segment import segment_path
+from mosaic.fastlane.settings import Settings
+from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, View, Viewer
+from tests.waiting import wait_until
 
 
 class FakeReporter:
@@ -351,3 +355,52 @@ def test_videos_are_recorded_on_request_only(tmp_path: Path) -> None:
             video_directory=tmp_path,
         )
         assert session.video_directory == expected
+
+
+class PausedReporter(FakeReporter):
+    """A run that is paused whenever it is asked; a viewer looks meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.viewer = Viewer(path)
+        self.seen: list[View] = []
+
+    def should_stop(self) -> bool:
+        self.seen.append(self.viewer.poll())
+        return False
+
+
+@pytest.mark.parametrize("vectorization", ["native", "loop"])
+def test_environments_can_be_watched_and_show_a_pause(
+    tmp_path: Path, vectorization: Literal["native", "loop"]
+) -> None:
+    path = segment_path("01RUN", tmp_path)
+    reporter, pauses = PausedReporter(path), [False, True, False]
+    session = Session(
+        Arguments(env_id="CartPole-v1", vectorization=vectorization),
+        torch.device("cpu"),
+        reporter,
+        live_view=Settings(str(path)),
+        is_paused=lambda: pauses.pop(0),
+    )
+    with session.environments() as envs:
+        envs.reset(1)
+        for _ in range(3):
+            envs.step(np.zeros(1, np.int64))
+        assert session.goes_on() and session.goes_on() and session.goes_on()
+        wait_until(lambda: reporter.viewer.poll() and envs.view.is_due, what="the next frame")
+        envs.step(np.zeros(1, np.int64))
+        view = reporter.viewer.poll()
+    reporter.viewer.close()
+    assert [seen.status for seen in reporter.seen] == [LIVE, PAUSED_NOW, LIVE]
+    (figures,) = reporter.seen[1].metrics
+    assert figures is not None and figures.steps == 3
+    assert view.picture is not None
+
+
+def test_environments_without_a_segment_have_no_view(tmp_path: Path) -> None:
+    session, _ = make_session()
+    with session.environments() as envs:
+        envs.reset(1)
+        assert not envs.view.is_due
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,36 @@
+"""Pictures of environments that were made without a render mode."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import gymnasium
+from numpy.typing import NDArray
+
+from cleanrl_worker.environments.families import family_of
+from cleanrl_worker.environments.headless import DRAWN_WITH_OPENGL, NO_DRIVER, has_driver
+from mosaic.errors import WorkerError
+
+_MODE = "rgb_array"
+
+
+def rendered(env: gymnasium.Env[Any, Any]) -> NDArray[Any]:
+    """What it looks like now, RGB. Its render mode is another for this call only: some environments
+    do more in each step when they have one.
+
+    Raises WorkerError where nothing can be drawn, and whatever drivers raise.
+    """
+    core: Any = env.unwrapped
+    if _MODE not in core.metadata.get("render_modes", ()):
+        raise WorkerError("it draws no pictures")
+    needs_driver = core.spec is not None and family_of(core.spec.id).name in DRAWN_WITH_OPENGL
+    if needs_driver and not has_driver(os.environ):
+        raise WorkerError(NO_DRIVER)
+    before = core.render_mode
+    core.render_mode = _MODE
+    try:
+        picture: NDArray[Any] = core.render()
+    finally:
+        core.render_mode = before
+    return picture

@@ -1,0 +1,69 @@
+"""A config file can start any program: what it would run is shown, and asked about."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from mosaic.cli.terminal import confirmed, printable
+from mosaic.errors import ConsentError
+
+_SCRIPT_WORKERS = ("script", "mosaic.watch", "mosaic.watch.cli")
+_PYTHON_WORDS = ("python", "python3")
+
+
+def started_program(config: Mapping[str, Any]) -> list[str]:
+    """The command of a run that is no worker's own program; empty for any other.
+
+    Whatever else is wrong with the config is for the daemon to say.
+    """
+    entry_point = str(config.get("entry_point", ""))
+    worker = _object(_object(config, "metadata"), "worker")
+    if entry_point in _SCRIPT_WORKERS or worker.get("module") in _SCRIPT_WORKERS:
+        return _words(_object(worker, "config").get("command"))
+    is_interpreter = entry_point in _PYTHON_WORDS or PurePosixPath(entry_point).is_absolute()
+    if not is_interpreter or worker.get("module"):
+        return []
+    script = worker.get("script")
+    return [
+        entry_point,
+        *([str(script)] if script else []),
+        *(_words(worker.get("arguments")) if script else []),
+        *_words(config.get("arguments")),
+    ]
+
+
+def preview(config: Mapping[str, Any]) -> list[str]:
+    """What would run, where, and with which variables, for people."""
+    settings = _object(_object(_object(config, "metadata"), "worker"), "config")
+    lines = [f"command: {shlex.join(started_program(config))}"]
+    if settings.get("cwd"):
+        lines.append(f"folder:  {settings['cwd']}")
+    if names := sorted(map(str, _object(config, "environment"))):
+        lines.append(f"sets:    {', '.join(names)}")
+    return lines
+
+
+def ask_before_script(config: Mapping[str, Any]) -> None:
+    """Raises ConsentError unless somebody wants the program of this config to run."""
+    for line in preview(config):
+        print(printable(line), file=sys.stderr, flush=True)
+    if not sys.stdin.isatty():
+        raise ConsentError(
+            "This config starts a program, which needs a confirmation",
+            hint="look at the command above, then pass --yes",
+        )
+    if not confirmed("Start it?"):
+        raise ConsentError("Nothing was started", hint="answer y, or pass --yes")
+
+
+def _object(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = parent.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _words(value: Any) -> list[str]:
+    return [str(word) for word in value] if isinstance(value, list) else []

@@ -1,0 +1,161 @@
+"""Bridge: messages from a script's processes to whoever started it, through a FIFO.
+
+The script's threads only append to a queue; a thread of ours sends. Nothing here waits for the
+reader, and a reader that is gone ends the bridge.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import errno
+import os
+import signal
+import stat
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from mosaic.injection.outbox import INTERVAL_S, Episode, Outbox
+
+_TICK_S = 0.1
+_LAST_CHANCE_S = 0.3  # for a full pipe, when the script ends
+_MAX_QUEUED = 200_000
+
+
+class Bridge:
+    """May be used from any thread, and after a fork: the child has a queue of its own."""
+
+    def __init__(self, path: str, interval_s: float = INTERVAL_S) -> None:
+        self._interval_s = interval_s
+        self._on_tick: Callable[[float, bool], None] | None = None
+        self._start_over()
+        try:
+            self._fd: int | None = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            self._identity = _identity(self._fd)
+        except OSError:
+            self._fd = None  # nobody reads, or nobody will
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self._start_over)
+
+    def _start_over(self) -> None:
+        self._queue: deque[tuple[Any, ...]] = deque(maxlen=_MAX_QUEUED)
+        self._episodes: deque[tuple[float, int, int]] = deque(maxlen=_MAX_QUEUED)
+        self._outbox = Outbox(self._interval_s)
+        self._pid = os.getpid()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._stopping = threading.Event()
+
+    def metric(self, name: str, value: float, step: int | None = None) -> None:
+        self._put((self._outbox.metric, name, value, step))
+
+    def episode(self, total: float, length: int, env: int) -> None:
+        # Thousands a second, where episodes are short: as little as possible is done here.
+        self._episodes.append((total, length, env))
+        if self._thread is None and self._fd is not None:
+            self._start()
+
+    def progress(self, steps: int) -> None:
+        self._message(kind="progress", steps=steps, pid=self._pid)
+
+    def note(self, text: str) -> None:
+        self._message(kind="note", text=text)
+
+    def tensorboard(self, path: str) -> None:
+        self._message(kind="tensorboard", path=path)
+
+    def wandb(self, path: str) -> None:
+        self._message(kind="wandb", path=path)
+
+    def each_tick(self, call: Callable[[float, bool], None]) -> None:
+        """Calls it with the time and whether it is the last one, in the thread that sends."""
+        self._on_tick = call
+        if self._fd is not None and self._thread is None:
+            self._start()
+
+    def close(self) -> None:
+        """Sends what is left, unless the reader is too slow for it."""
+        thread = self._thread
+        self._stopping.set()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_LAST_CHANCE_S + _TICK_S)
+
+    def _message(self, **message: Any) -> None:
+        self._put((self._outbox.message, message))
+
+    def _put(self, item: tuple[Any, ...]) -> None:
+        if self._fd is None:
+            return
+        self._queue.append(item)
+        if self._thread is None:
+            self._start()
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is not None:
+                return
+            # Children of multiprocessing leave without running what is registered for the exit.
+            util = sys.modules.get("multiprocessing.util")
+            if util is not None:
+                util.Finalize(self, Bridge.close, args=(self,), exitpriority=0)
+            thread = threading.Thread(target=self._run, name="mosaic-bridge", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                self._fd = None  # no threads any more: the script is ending
+                return
+            self._thread = thread
+
+    def _run(self) -> None:
+        # Signals are for the script's own threads; and a reader that is gone is an error here,
+        # even where the script lets SIGPIPE end it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        is_stopping = False
+        while self._fd is not None and not is_stopping:
+            is_stopping = self._stopping.wait(_TICK_S)
+            with contextlib.suppress(Exception):  # a watcher's error must not end the others' news
+                if self._on_tick is not None:
+                    self._on_tick(time.monotonic(), is_stopping)
+            self._send(is_last=is_stopping)
+        deadline = time.monotonic() + _LAST_CHANCE_S
+        while self._fd is not None and not self._send(is_last=True):
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.01)
+
+    def _send(self, *, is_last: bool) -> bool:
+        while self._queue:
+            take, *values = self._queue.popleft()
+            take(*values)
+        while self._episodes:
+            self._outbox.episode(Episode(*self._episodes.popleft(), self._pid))
+        return self._outbox.drain(time.monotonic(), self._write, is_last=is_last)
+
+    def _write(self, line: bytes) -> bool:
+        fd = self._fd
+        if fd is None:
+            return False
+        try:
+            # A script that closes descriptors it does not know may have a file of its own there.
+            if _identity(fd) != self._identity:
+                raise OSError(errno.EBADF, "not the pipe any more")
+            os.write(fd, line)
+            return True
+        except BlockingIOError:
+            return False
+        except BrokenPipeError:
+            self._fd = None
+            os.close(fd)
+            return False
+        except OSError:
+            self._fd = None
+            return False
+
+
+def _identity(fd: int) -> tuple[bool, int, int]:
+    status = os.fstat(fd)
+    return stat.S_ISFIFO(status.st_mode), status.st_dev, status.st_ino

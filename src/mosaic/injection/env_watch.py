@@ -1,0 +1,122 @@
+"""EnvWatch: what is known about one environment: its steps, its episodes, and its live view."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from mosaic.fastlane.slot_writer import Metrics
+
+_ROLLING = 100  # episodes
+
+Report = Callable[[float, int, int], None]  # return, length, number of the environment
+
+
+class NoTap:
+    """In place of a tap, for an environment that nobody can see."""
+
+    def __init__(self) -> None:
+        self.is_due = False  # of the instance, as a tap's: that is found faster
+
+    def show(self) -> None:
+        """Never due, so never called."""
+
+
+NO_TAP = NoTap()
+
+
+class EnvWatch:
+    """`steps` and `total` are of the current episode. The step that adds to them is in `layers`.
+
+    The wrappers within the one that counts have watches too, with `outer`, whose numbers nobody
+    reads: adding to them costs a step less than asking whether it should.
+    """
+
+    __slots__ = (
+        "_is_over",
+        "_report",
+        "_returns",
+        "_steps_before",
+        "_zero",
+        "episodes",
+        "is_new",
+        "is_resetting",
+        "last_reward",
+        "layer",
+        "number",
+        "outer",
+        "owner",
+        "steps",
+        "tap",
+        "total",
+    )
+
+    def __init__(self, number: int, report: Report, outer: EnvWatch | None = None) -> None:
+        self.number, self._report, self.outer = number, report, outer
+        self.layer: type | None = None  # the class whose `step` counts
+        self.owner: weakref.ref[Any] | None = None  # the wrapper it counts for
+        self.tap: Any = NO_TAP
+        self.is_new = True  # nobody has asked for a tap yet
+        self.is_resetting = False
+        self._zero: Any = 0.0
+        self.steps, self.total = 0, self._zero
+        self.episodes, self.last_reward = 0, 0.0
+        self._steps_before = 0
+        self._is_over = False
+        self._returns: deque[float] = deque(maxlen=_ROLLING)
+
+    @property
+    def all_steps(self) -> int:
+        return self._steps_before + self.steps
+
+    def start_episode(self) -> None:
+        """With the outermost reset, which says when it is done."""
+        self._steps_before += self.steps
+        self.steps, self.total, self._is_over = 0, self._zero, False
+        self.is_resetting = True
+
+    def notice(self, reward: Any, is_over: Any) -> None:
+        """After a step that ends the episode, or that somebody waits to see."""
+        if self.outer is not None:
+            return
+        if is_over and not self._is_over:  # a script may step on without a reset
+            self._is_over = True
+            total = self.total
+            if type(total) is not float:
+                total = self._finished(total)
+            self.episodes += 1
+            self._returns.append(total)
+            self._report(total, self.steps, self.number)
+        if self.tap.is_due:
+            self.last_reward = float(reward)
+            self.tap.show()
+
+    def _finished(self, total: Any) -> float:
+        if getattr(getattr(total, "dtype", None), "kind", "") == "f":
+            # Rewards in single precision: from now on their sum is in double precision.
+            self._zero = total.dtype.type(0).astype("float64")
+        return float(total.item() if hasattr(total, "item") else total)
+
+    def metrics(self) -> Metrics:
+        returns = self._returns
+        rolling = sum(returns) / len(returns) if returns else 0.0
+        return Metrics(self.all_steps, self.episodes, self.last_reward, rolling)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copied or pickled environment is another one: it is watched when it is reset, and its
+        # pickle can be read where MOSAIC is not.
+        return type(None), ()
+
+
+def within(outer: EnvWatch | None) -> EnvWatch:
+    """For a wrapper that does not count, inside the one that does or beside all of them."""
+    return EnvWatch(-1, _nobody, outer or _NO_WATCH)
+
+
+def _nobody(total: float, length: int, number: int) -> None:
+    """Nobody is told."""
+
+
+_NO_WATCH = EnvWatch(-1, _nobody)

@@ -1,0 +1,54 @@
+"""Calling something of ours beside a method of a library, which notices nothing."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from mosaic.injection.complaints import Complaints
+
+
+def also(
+    owner: Any,
+    name: str,
+    extra: Callable[..., None],
+    complaints: Complaints,
+    *,
+    is_before: bool = False,
+) -> None:
+    """`extra` gets the same arguments, after the call unless told otherwise."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if is_before:
+            attempt(args, kwargs)
+        result = original(*args, **kwargs)
+        if not is_before:
+            attempt(args, kwargs)
+        return result
+
+    def attempt(args: Any, kwargs: Any) -> None:
+        try:
+            extra(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001  # the library's method has done its work
+            complaints.say(f"mirroring {name}", error)
+
+    setattr(owner, name, method)
+
+
+def number(value: Any) -> float | None:
+    """The value of a scalar of any library; None for what is not one."""
+    if isinstance(value, (bool, str, bytes)):
+        return float(value) if isinstance(value, bool) else None
+    item = getattr(value, "item", None)  # arrays and tensors of one element
+    try:
+        return float(item() if callable(item) else value)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def whole(step: Any) -> int | None:
+    value = None if step is None else number(step)
+    return None if value is None or value != value or abs(value) == float("inf") else int(value)

@@ -1,0 +1,204 @@
+"""Counting steps in one layer of each environment: the outermost of those we know.
+
+An environment is a stack of wrappers. We follow `reset` of a few of their classes; the first one
+that is entered is the outermost, and the `step` of its class, of no other, counts from then on.
+Classes are changed, not instances: copies and pickles of environments stay what they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from mosaic.injection.complaints import Complaints
+from mosaic.injection.env_watch import EnvWatch, within
+from mosaic.injection.watches import Watches
+
+Step = Callable[..., Any]
+Unwatched = Callable[[Any, Exception], None]  # an environment that cannot be counted, and why
+
+
+class Layers:
+    def __init__(self, watches: Watches, complaints: Complaints) -> None:
+        self._watches, self._complaints = watches, complaints
+        self._counting: dict[type, Step] = {}  # and the step it had before
+        self._special: dict[type, Callable[[Unwatched], Step]] = {}
+
+    def count_with(self, kind: type, make: Callable[[Unwatched], Step]) -> None:
+        """A step of its own that counts, for a class that can do with less than ours."""
+        self._special[kind] = make
+
+    def follow_reset(self, kind: type, *, is_innermost: bool = False) -> None:
+        original: Any = kind.__dict__.get("reset")
+        if not isinstance(original, FunctionType):
+            return
+        begin, known = self._begin, self._watches.known
+
+        def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+            mine = known.get(id(self)) if is_innermost else getattr(self, "_mosaic_watch", None)
+            if mine is not None and (mine.outer or mine).is_resetting:
+                return original(self, *args, **kwargs)  # within the outermost one
+            watch = begin(self, mine)
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                if watch is not None:
+                    watch.is_resetting = False
+
+        def usual_reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
+            """The same, where arguments need not be gathered first."""
+            mine = known.get(id(self)) if is_innermost else getattr(self, "_mosaic_watch", None)
+            if mine is not None and (mine.outer or mine).is_resetting:
+                return original(self, seed=seed, options=options)
+            watch = begin(self, mine)
+            try:
+                return original(self, seed=seed, options=options)
+            finally:
+                if watch is not None:
+                    watch.is_resetting = False
+
+        is_usual = _names_and_defaults(original) == _names_and_defaults(usual_reset)
+        followed = usual_reset if is_usual else reset
+        kind.reset = functools.wraps(original)(followed)  # type: ignore[attr-defined]
+
+    def follow_close(self, kind: type) -> None:
+        original = kind.__dict__.get("close")
+        if not isinstance(original, FunctionType):
+            return
+        watches, complaints = self._watches, self._complaints
+
+        @functools.wraps(original)
+        def close(self: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                watches.close(self.unwrapped)
+            except Exception as error:  # noqa: BLE001  # the script closes its environment anyway
+                complaints.say("closing the live view", error)
+            return original(self, *args, **kwargs)
+
+        kind.close = close  # type: ignore[attr-defined]
+
+    def _begin(self, env: Any, mine: EnvWatch | None) -> EnvWatch | None:
+        """The outermost reset of an environment begins; None when it is not to be watched."""
+        if mine is not None and mine.outer is None and not mine.is_new:
+            mine.start_episode()
+            return mine
+        try:
+            watch = self._watch_of(env)
+        except Exception as error:  # noqa: BLE001  # the script resets its environment anyway
+            self._complaints.say(f"watching {type(env).__name__}", error)
+            return None
+        if watch is not None:
+            watch.start_episode()
+        return watch
+
+    def _watch_of(self, env: Any) -> EnvWatch | None:
+        unwrapped = env.unwrapped
+        if getattr(unwrapped, "num_envs", None) is not None:
+            return None  # a vector of environments, which older versions call one
+        watch = self._watches.of(unwrapped)
+        if watch.is_resetting:
+            # A wrapper that is seen for the first time. Not the innermost one: Python finds the
+            # attributes of an object more slowly once there are more than thirty.
+            if env is not unwrapped:
+                object.__setattr__(env, "_mosaic_watch", within(watch))
+            return None
+        if watch.owner is None or watch.owner() is not env:
+            self._hand_over(watch, env)
+        return watch
+
+    def _hand_over(self, watch: EnvWatch, env: Any) -> None:
+        before = None if watch.owner is None else watch.owner()
+        if before is not None:
+            object.__setattr__(before, "_mosaic_watch", within(watch))
+        kind = next(kind for kind in type(env).__mro__ if "step" in kind.__dict__)
+        self._count_in(kind)
+        watch.layer, watch.owner = kind, weakref.ref(env)
+        object.__setattr__(env, "_mosaic_watch", watch)
+
+    def _count_in(self, kind: type) -> None:
+        if kind in self._counting:
+            return
+        original = kind.__dict__["step"]
+        if not isinstance(original, FunctionType):
+            raise TypeError("its step is not a Python function")
+        self._counting[kind] = original
+        # A wrapper may inherit from another one that counts as well: those look twice.
+        related = [
+            other for other in self._counting if issubclass(kind, other) or issubclass(other, kind)
+        ]
+        for other in related:
+            original = self._counting[other]
+            step = self._counted(original, other, has_relatives=len(related) > 1)
+            other.step = functools.wraps(original)(step)  # type: ignore[attr-defined]
+
+    def _counted(self, original: Step, kind: type, *, has_relatives: bool) -> Step:
+        complaints = self._complaints
+
+        def unwatched(env: Any, error: Exception) -> None:
+            # It has no watch, or that of the one it is a copy of (None): not reset since.
+            if env.__dict__.get("_mosaic_watch") is not None:
+                complaints.say(f"counting the steps of {kind.__name__}", error)
+            object.__setattr__(env, "_mosaic_watch", within(None))
+
+        is_old = kind.__module__.split(".")[0] == "gym"
+        if has_relatives or is_old or not _takes_only_an_action(original):
+            return counting_any(original, kind, unwatched)
+        if kind in self._special:
+            return self._special[kind](unwatched)
+        return counting(original, unwatched)
+
+
+def counting(original: Step, unwatched: Unwatched) -> Step:
+    """A step that counts. It runs millions of times, so each of its lines has been weighed."""
+
+    def step(self: Any, action: Any) -> Any:
+        result = original(self, action)
+        try:
+            watch = self._mosaic_watch
+            watch.steps += 1
+            watch.total += result[1]
+            if result[2] or result[3] or watch.tap.is_due:
+                watch.notice(result[1], result[2] or result[3])
+        except Exception as error:  # noqa: BLE001  # the script goes on
+            unwatched(self, error)
+        return result
+
+    return step
+
+
+def counting_any(original: Step, layer: type, unwatched: Unwatched) -> Step:
+    """For other arguments, for results as before Gym 0.26 (observation, reward, done, info), and
+    for classes that inherit from each other, of which only one counts."""
+
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        try:
+            watch = self._mosaic_watch
+            if watch.layer is layer:
+                watch.steps += 1
+                watch.total += result[1]
+                is_over = result[2] or (len(result) == 5 and result[3])
+                if is_over or watch.tap.is_due:
+                    watch.notice(result[1], is_over)
+        except Exception as error:  # noqa: BLE001  # the script goes on
+            unwatched(self, error)
+        return result
+
+    return step
+
+
+def _takes_only_an_action(step: Step) -> bool:
+    return _names_and_defaults(step) == _names_and_defaults(_one_action)
+
+
+def _one_action(self: Any, action: Any) -> None:
+    """A step takes this and nothing else."""
+
+
+def _names_and_defaults(function: Step) -> list[tuple[Any, ...]]:
+    parameters = inspect.signature(function).parameters.values()
+    return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters]

@@ -1,0 +1,152 @@
+"""Outbox: what is sent when, so that neither the pipe nor its reader is flooded. Pure.
+
+Of each metric the newest value is kept until its turn, so the last one always arrives. Episodes
+beyond so many a second are merged into one message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
+INTERVAL_S = 0.25  # between two values of one metric
+EPISODES_PER_S = 50
+_MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
+_MAX_WAITING = 1000  # messages that are sent once
+_MAX_NAMES = 10_000  # whose last time is remembered
+
+Write = Callable[[bytes], bool]  # False: no room now
+
+
+class Episode(NamedTuple):
+    total: float
+    length: int
+    env: int
+    pid: int
+
+
+class Merged:
+    """Episodes as one message."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._total, self._length, self._last = 0.0, 0, 0.0
+
+    def add(self, episode: Episode) -> None:
+        self.count += 1
+        self._total += episode.total
+        self._length += episode.length
+        self._last = episode.total
+
+    def message(self) -> dict[str, Any]:
+        return {
+            "kind": "episodes",
+            "count": self.count,
+            "mean_return": self._total / self.count,
+            "mean_length": self._length / self.count,
+            "last_return": self._last,
+        }
+
+
+class Outbox:
+    def __init__(
+        self, interval_s: float = INTERVAL_S, episodes_per_s: int = EPISODES_PER_S
+    ) -> None:
+        self._interval_s, self._rate = interval_s, episodes_per_s
+        self._messages: deque[dict[str, Any]] = deque(maxlen=_MAX_WAITING)
+        self._values: dict[str, tuple[float, int | None]] = {}  # not sent yet
+        self._sent: dict[str, tuple[float, int | None]] = {}
+        self._next_at: dict[str, float] = {}
+        self._episodes: deque[Episode] = deque()
+        self._merged = Merged()
+        self._allowance, self._refilled_at = float(episodes_per_s), 0.0
+
+    def message(self, message: dict[str, Any]) -> None:
+        """To be sent once, as soon as possible."""
+        self._messages.append(message)
+
+    def metric(self, name: str, value: float, step: int | None) -> None:
+        # The same point through two hooks (a logger and its TensorBoard writer) is one.
+        if self._sent.get(name) != (value, step) or step is None:
+            self._values[name] = value, step
+
+    def episode(self, episode: Episode) -> None:
+        # In order: once some are merged, all are, until those have been sent.
+        if self._merged.count or len(self._episodes) >= self._rate:
+            self._merged.add(episode)
+        else:
+            self._episodes.append(episode)
+
+    def drain(self, now: float, write: Write, *, is_last: bool = False) -> bool:
+        """Writes what is due, the last time everything; False when there was no room for all."""
+        return (
+            self._drain_messages(write)
+            and self._drain_episodes(now, write, is_last)
+            and self._drain_metrics(now, write, is_last)
+        )
+
+    def _drain_messages(self, write: Write) -> bool:
+        while self._messages:
+            if not write(line_of(self._messages[0])):
+                return False
+            self._messages.popleft()
+        return True
+
+    def _drain_metrics(self, now: float, write: Write, is_last: bool) -> bool:
+        for name, (value, step) in list(self._values.items()):
+            if not is_last and now < self._next_at.get(name, now):
+                continue
+            metric = {"kind": "metric", "name": name, "value": value, "step": step}
+            if not write(line_of(metric)):
+                return False
+            self._sent[name] = self._values.pop(name)
+            self._next_at[name] = now + self._interval_s
+        if len(self._next_at) > _MAX_NAMES:  # names without end
+            self._next_at.clear()
+            self._sent.clear()
+        return True
+
+    def _drain_episodes(self, now: float, write: Write, is_last: bool) -> bool:
+        gained = max(0.0, now - self._refilled_at) * self._rate
+        self._allowance = min(float(self._rate), self._allowance + gained)
+        self._refilled_at = now
+        while (self._episodes or self._merged.count) and (is_last or self._allowance >= 1):
+            if self._episodes:
+                total, length, env, pid = self._episodes[0]
+                message = {
+                    "kind": "episode",
+                    "return": total,
+                    "length": length,
+                    "env": env,
+                    "pid": pid,
+                }
+            else:
+                message = self._merged.message()
+            if not write(line_of(message)):
+                return False
+            self._allowance -= 1
+            if self._episodes:
+                self._episodes.popleft()
+            else:
+                self._merged = Merged()
+        return True
+
+
+def line_of(message: dict[str, Any]) -> bytes:
+    """At most as long as a pipe takes at once. Numbers that are not finite are Python's NaN."""
+    line = _encoded(message)
+    if len(line) <= MAX_LINE_BYTES:
+        return line
+    return _encoded(
+        {
+            key: value[:_MAX_TEXT] if isinstance(value, str) else value
+            for key, value in message.items()
+        }
+    )
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"

@@ -1,0 +1,126 @@
+"""The bridge: a pipe with a name, through which every process of a script can report.
+
+It lies in shared memory under the run's prefix, so that the run host removes it also when this
+process is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from mosaic.contracts.run_files import shared_memory_prefixes
+from mosaic.runhost.line_splitter import LineSplitter
+from mosaic.watch.messages import MAX_LINE_BYTES, Message, parse_message
+
+SHARED_MEMORY = Path("/dev/shm")
+TICK_S = 0.5
+# Somebody the script left behind may write for ever; what is in the pipe at the end is little.
+LAST_READ_S = 5.0
+_CHUNK = 65_536
+_WIDE_PIPE = 1_048_576
+
+
+@contextlib.contextmanager
+def bridge_pipe(run_id: str, folder: Path = SHARED_MEMORY) -> Iterator[Path]:
+    """A new named pipe of our own, gone when the context is left."""
+    name = f"{shared_memory_prefixes(run_id)[-1]}.bridge-{os.getpid()}"
+    with contextlib.ExitStack() as cleanup:
+        path = folder / name
+        try:
+            os.mkfifo(path, 0o600)
+        except OSError:  # no shared memory here, or a name somebody else took
+            private = tempfile.mkdtemp(prefix="mosaic-bridge-")
+            cleanup.callback(shutil.rmtree, private, ignore_errors=True)
+            path = Path(private) / name
+            os.mkfifo(path, 0o600)
+        cleanup.callback(path.unlink, missing_ok=True)
+        yield path
+
+
+class Bridge:
+    """Reads the pipe in a thread of its own until it is closed.
+
+    `take` gets each message and `tick` is called now and then, both in that thread.
+    """
+
+    def __init__(
+        self, path: Path, take: Callable[[Message], None], tick: Callable[[], None]
+    ) -> None:
+        # Open for writing too: so there is no end of file whenever the last writer leaves, and
+        # a script can open its end at once.
+        self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        with contextlib.suppress(OSError):  # beyond this user's share of pipe memory
+            fcntl.fcntl(self._fd, fcntl.F_SETPIPE_SZ, _WIDE_PIPE)
+        self._wake_read, self._wake_write = os.pipe()
+        self._take = take
+        self._tick = tick
+        self._lines = LineSplitter(MAX_LINE_BYTES)
+        self._garbage = 0
+        self._speaking = threading.Lock()
+        self._thread = threading.Thread(target=self._read_on, name="bridge", daemon=True)
+        self._thread.start()
+
+    @property
+    def garbage(self) -> int:
+        """Lines that were no messages."""
+        return self._garbage + self._lines.oversized
+
+    @contextlib.contextmanager
+    def silenced(self) -> Iterator[None]:
+        """Nothing is taken while the context lasts; what is said meanwhile comes after it."""
+        with self._speaking:
+            yield
+
+    def close(self) -> None:
+        """Take what is still in the pipe, then end."""
+        os.write(self._wake_write, b".")
+        self._thread.join(2 * LAST_READ_S)
+        if not self._thread.is_alive():
+            for fd in (self._fd, self._wake_read, self._wake_write):
+                os.close(fd)
+
+    def _read_on(self) -> None:
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        poll.register(self._wake_read, select.POLLIN)
+        next_tick = time.monotonic() + TICK_S
+        while True:
+            ready = {fd for fd, _ in poll.poll(TICK_S * 1000)}
+            if self._fd in ready:
+                self._read_chunk()
+            if time.monotonic() >= next_tick:
+                next_tick = time.monotonic() + TICK_S
+                with self._speaking:
+                    self._tick()
+            if self._wake_read in ready:
+                break
+        deadline = time.monotonic() + LAST_READ_S
+        while time.monotonic() < deadline and self._read_chunk():
+            pass
+
+    def _read_chunk(self) -> bool:
+        """False when the pipe is empty."""
+        try:
+            chunk = os.read(self._fd, _CHUNK)
+        except BlockingIOError:
+            return False
+        with self._speaking:
+            for line in self._lines.feed(chunk):
+                self._take_line(line)
+        return True
+
+    def _take_line(self, line: bytes) -> None:
+        message = parse_message(line)
+        if message is not None:
+            self._take(message)
+        elif line.strip():
+            self._garbage += 1

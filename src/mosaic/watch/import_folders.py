@@ -1,0 +1,37 @@
+"""The folders a watched script's interpreter imports our hooks from."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import mosaic
+from mosaic.injection.variables import SITE_FOLDER
+
+
+@contextlib.contextmanager
+def import_folders(run_directory: Path | None) -> Iterator[tuple[str, ...]]:
+    """For PYTHONPATH: the folder of our sitecustomize, and one with `mosaic` and nothing else.
+
+    All of our site-packages would hide the libraries of another interpreter behind ours.
+    """
+    with contextlib.ExitStack() as cleanup:
+        if run_directory is None:
+            folder = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="mosaic-sdk-"))
+            sdk = Path(folder)
+        else:
+            sdk = run_directory / "sdk"
+            sdk.mkdir(mode=0o700, exist_ok=True)
+            cleanup.callback(_remove, sdk)
+        link = sdk / "mosaic"
+        link.unlink(missing_ok=True)  # of an attempt that was killed
+        link.symlink_to(Path(mosaic.__file__).parent)
+        yield str(SITE_FOLDER), str(sdk)
+
+
+def _remove(sdk: Path) -> None:
+    with contextlib.suppress(OSError):
+        (sdk / "mosaic").unlink()
+        sdk.rmdir()

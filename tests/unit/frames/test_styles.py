@@ -1,0 +1,59 @@
+"""Which way of drawing a terminal gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from mosaic.frames.blocks import BlockRenderer
+from mosaic.frames.drawing import Room
+from mosaic.frames.styles import chosen_style, is_worth_asking, renderer_for, tells_sixel
+from tests.unit.frames.pictures import drawn
+
+
+@pytest.mark.parametrize(
+    ("variables", "has_sixel", "style"),
+    [
+        ({"TERM": "xterm-256color"}, False, "blocks"),
+        ({"TERM": "xterm-256color"}, True, "sixel"),
+        ({"TERM": "xterm-kitty"}, False, "kitty"),
+        ({"TERM": "xterm", "KITTY_WINDOW_ID": "1"}, True, "kitty"),
+        ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1", "TMUX": "/tmp/x"}, False, "blocks"),
+        ({"TERM": "screen", "KITTY_WINDOW_ID": "1", "STY": "7.x"}, False, "blocks"),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False, "ascii"),
+    ],
+)
+def test_the_best_a_terminal_can_do(variables: dict[str, str], has_sixel: bool, style: str) -> None:
+    assert chosen_style("auto", variables, has_sixel) == style
+
+
+def test_what_is_asked_for_is_taken() -> None:
+    for style in ("blocks", "kitty", "sixel", "ascii"):
+        assert chosen_style(style, {"TERM": "xterm-kitty"}, True) == style
+        assert not is_worth_asking(style, {})
+    assert is_worth_asking("auto", {"TERM": "xterm"})
+    assert not is_worth_asking("auto", {"TERM": "xterm-kitty"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"\x1b[?62;4;22c", True),
+        (b"\x1b[?4c", True),
+        (b"typed\x1b[?1;2;4c", True),
+        (b"\x1b[?64;1;22;41c", False),
+        (b"\x1b[?62;4", False),
+        (b"", False),
+        (b"4", False),
+    ],
+)
+def test_answers_about_sixel(answer: bytes, expected: bool) -> None:
+    assert tells_sixel(answer) is expected
+
+
+@pytest.mark.parametrize(
+    ("colorterm", "code"), [("truecolor", "38;2;"), ("24bit", "38;2;"), ("", "38;5;")]
+)
+def test_as_many_colours_as_the_terminal_has(colorterm: str, code: str) -> None:
+    renderer = renderer_for("blocks", {"COLORTERM": colorterm})
+    assert isinstance(renderer, BlockRenderer)
+    assert code in renderer.draw(drawn("R", "G"), Room(1, 1)).output
