@@ -7,12 +7,19 @@ import fcntl
 import os
 import struct
 import subprocess
+import sys
 import termios
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 from tests.waiting import wait_until
+
+_TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 
 
 class PseudoTerminal:
@@ -52,15 +59,18 @@ class PseudoTerminal:
             raise AssertionError(f"{error}; the terminal shows {self.output[-500:]!r}") from None
 
     def start(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-        """It has this as its controlling terminal: keys become signals."""
+        """It has this as its controlling terminal: keys become signals.
+
+        It takes the terminal itself, before it becomes the command. Done between fork and exec, in
+        this process with its gRPC threads, gRPC's fork handlers may hang.
+        """
         return subprocess.Popen(
-            command,
+            [sys.executable, "-c", _TAKE_TERMINAL, *command],
             env=environment,
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
 
     def close(self) -> None:
