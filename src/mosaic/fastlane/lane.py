@@ -94,11 +94,11 @@ class Lane:
     ) -> None:
         """`on_due` is called by the pulse when taps are due, for who would rather not ask each."""
         self._settings, self._on_error, self._on_due = settings, on_error, on_due
-        self._lock = threading.Lock()
         self._start_over()
         os.register_at_fork(after_in_child=self._start_over)
 
     def _start_over(self) -> None:
+        self._lock = threading.Lock()  # another thread may have held the old one during the fork
         self._segment: Segment | None = None
         self._taken: set[int] = set()
         self._taps: list[Tap] = []

@@ -7,11 +7,14 @@ that whoever reads sources or resources through it finds what is always there.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from types import ModuleType
-from typing import Any
 
-Hook = Callable[[ModuleType], None]
+TYPE_CHECKING = False  # as in `start`: every Python process of a run imports this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+    from typing import Any
+
+    Hook = Callable[[ModuleType], None]
 
 
 class ImportWatch:

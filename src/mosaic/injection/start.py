@@ -1,22 +1,27 @@
-"""Starts injection in this process: watches imports, and makes the rest when one comes."""
+"""Starts injection in this process: watches imports, and makes the rest when one comes.
+
+Most Python processes of a run (installers, compilers, resource trackers) import none of the
+libraries and shall not notice us: this module, and what it imports, gets by without `typing`,
+`functools` and the like, which would double the time such a process takes to start.
+"""
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
-from collections.abc import Callable
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.import_watch import ImportWatch
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from mosaic.injection.import_watch import Hook
     from mosaic.injection.session import Session
 
-# Hooks are imported with the library they are for: most Python processes of a run (installers,
-# compilers, resource trackers) import none of these and shall not notice us.
+# Hooks are imported with the library they are for.
 HOOKS = {
     "gymnasium": "gymnasium_hooks",
     "gym": "gymnasium_hooks",
@@ -30,31 +35,30 @@ HOOKS = {
 
 
 def start() -> None:
-    complaints = Complaints()
-    session = _once(lambda: _session(complaints))
-    ImportWatch(
-        {
-            library: functools.partial(_install, hook, session, complaints)
-            for library, hook in HOOKS.items()
-        }
-    ).install()
+    installer = Installer(Complaints())
+    ImportWatch({library: installer.hook(name) for library, name in HOOKS.items()}).install()
 
 
-def _install(
-    hook: str, session: Callable[[], Session], complaints: Complaints, module: ModuleType
-) -> None:
-    try:
-        hooks: Any = importlib.import_module(f"mosaic.injection.hooks.{hook}")
-        hooks.install(module, session())
-    except Exception as error:  # noqa: BLE001  # the library works without our hook
-        complaints.say(f"watching {module.__name__}", error)
+class Installer:
+    """Installs hooks, which share one session; the first one needs it."""
 
+    def __init__(self, complaints: Complaints) -> None:
+        self._complaints = complaints
+        self._session: Session | None = None
 
-def _session(complaints: Complaints) -> Session:
-    from mosaic.injection.session import Session
+    def hook(self, name: str) -> Hook:
+        def install(module: ModuleType) -> None:
+            try:
+                hooks: Any = importlib.import_module(f"mosaic.injection.hooks.{name}")
+                hooks.install(module, self._shared())
+            except Exception as error:  # noqa: BLE001  # the library works without our hook
+                self._complaints.say(f"watching {module.__name__}", error)
 
-    return Session(os.environ, complaints)
+        return install
 
+    def _shared(self) -> Session:
+        if self._session is None:
+            from mosaic.injection.session import Session
 
-def _once(make: Callable[[], Session]) -> Callable[[], Session]:
-    return functools.lru_cache(maxsize=1)(make)
+            self._session = Session(os.environ, self._complaints)
+        return self._session

@@ -9,9 +9,9 @@ from types import ModuleType
 
 import pytest
 
-from mosaic.injection import start
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.import_watch import ImportWatch
+from mosaic.injection.start import Installer
 
 
 @pytest.fixture
@@ -71,11 +71,9 @@ def test_what_is_not_watched_is_left_to_others() -> None:
 
 
 def test_a_hook_that_raises_costs_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    module, complaints = ModuleType("gymnasium"), Complaints()
-
-    def no_session() -> None:
-        raise OSError("no room")
-
+    hook = Installer(Complaints()).hook("gymnasium_hooks")
     for _ in range(2):
-        start._install("gymnasium_hooks", no_session, complaints, module)  # type: ignore[arg-type]
-    assert capsys.readouterr().err == "mosaic: watching gymnasium failed (OSError: no room)\n"
+        hook(ModuleType("nothing_like_it"))
+    assert capsys.readouterr().err == (
+        "mosaic: watching nothing_like_it failed (KeyError: 'nothing_like_it.core')\n"
+    )
