@@ -1,0 +1,1 @@
+"""The folder that goes first on PYTHONPATH."""
