@@ -67,9 +67,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--detach", action="store_true", help="print the run's id and return")
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
-    parser.add_argument(
-        "--yes", action="store_true", help="ask nothing (what you type yourself is never asked)"
-    )
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND ARG")
     parser.set_defaults(handler=watch)
 
