@@ -1,0 +1,111 @@
+"""A command run to its end as part of a run: what it says becomes reports, what is asked of the
+run is passed on to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from mosaic.errors import ProgramError
+from mosaic.watch.artifact_list import ArtifactList
+from mosaic.watch.bridge import Bridge, bridge_pipe
+from mosaic.watch.command import resolve_command, search_path, working_folder
+from mosaic.watch.config import ScriptConfig
+from mosaic.watch.ending import failure_of, how_it_ended
+from mosaic.watch.environment import script_environment
+from mosaic.watch.import_folders import import_folders
+from mosaic.watch.recorder import Recorder
+from mosaic.watch.script_process import ScriptProcess
+from mosaic.watch.stopping import StopLadder
+from mosaic.worker import Run, write_manifest
+
+_POLL_S = 0.1
+_LINES_KEPT = 20
+_STDERR = 2
+
+AnyRun = Run[Any]  # of any worker whose work is a command
+
+
+def describe(script: ScriptConfig) -> dict[str, Any]:
+    """What would be executed, or a ConfigError that says why it cannot be."""
+    folder = working_folder(script.cwd)
+    return {"argv": list(_argv(script, folder)), "cwd": str(folder)}
+
+
+def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
+    """The command's status as subprocess has it, and the failure if it is one."""
+    folder = working_folder(script.cwd)
+    argv = _argv(script, folder)
+    recorder = Recorder(run)
+    artifacts = ArtifactList(run, folder)
+    with import_folders(run.directory) as folders, bridge_pipe(run.run_id) as pipe:
+        environment = script_environment(
+            os.environ, script, bridge=str(pipe), import_folders=folders
+        )
+        bridge = Bridge(pipe, recorder.take, recorder.tick)
+        try:
+            # Without a journal our standard output carries the events.
+            stdout = _STDERR if run.assignment.journal is None else None
+            process = ScriptProcess(argv, folder, environment, stdout)
+            try:
+                _accompany(run, process, bridge, recorder, artifacts)
+            finally:
+                status = process.end()
+        finally:
+            bridge.close()
+    recorder.finish()
+    _tell_the_rest(run, bridge, recorder)
+    artifacts.refresh(recorder.folders, recorder.last_step)
+    if run.is_stopping:
+        # What it did when it was told to end is no failure.
+        run.note(f"the script {how_it_ended(status)} after it was told to stop")
+        return status, None
+    return status, failure_of(status, script.command, process.last_lines(_LINES_KEPT))
+
+
+def _accompany(
+    run: AnyRun,
+    process: ScriptProcess,
+    bridge: Bridge,
+    recorder: Recorder,
+    artifacts: ArtifactList,
+) -> None:
+    """Until the script is over: pass on what is asked of it, look at what it writes."""
+    ladder: StopLadder | None = None
+    while not process.is_over(_POLL_S):
+        if ladder is None and run.control.needs_attention and _has_to_stop(run, process, bridge):
+            ladder = StopLadder(time.monotonic())
+        if ladder is not None:
+            for number in ladder.due(time.monotonic(), run.control.stop_grace_s):
+                process.signal(number, signal.SIGCONT)
+        else:
+            artifacts.refresh_when_due(list(recorder.folders), recorder.last_step)
+
+
+def _has_to_stop(run: AnyRun, process: ScriptProcess, bridge: Bridge) -> bool:
+    """While the run is paused the script stands still, and what it said before waits."""
+    if not run.control.is_paused:
+        return run.should_stop()
+    process.signal(signal.SIGSTOP)
+    with bridge.silenced():
+        is_stopping = run.should_stop()
+    if not is_stopping:  # otherwise it wakes up to the signal that ends it
+        process.signal(signal.SIGCONT)
+    return is_stopping
+
+
+def _tell_the_rest(run: AnyRun, bridge: Bridge, recorder: Recorder) -> None:
+    if bridge.garbage:
+        run.note(f"{bridge.garbage} lines on the bridge were no messages and were left out")
+    if recorder.dropped:
+        run.note(f"{recorder.dropped} metrics and notes beyond the limit were left out")
+    if recorder.headlines:
+        write_manifest(run, metadata={"headlines": recorder.headlines})
+
+
+def _argv(script: ScriptConfig, folder: Path) -> tuple[str, ...]:
+    path = search_path(os.environ.get("PATH", os.defpath), script.env_python)
+    return resolve_command(script.command, folder=folder, path=path, env_python=script.env_python)
