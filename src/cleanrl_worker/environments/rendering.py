@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from cleanrl_worker.environments.families import family_of
 from cleanrl_worker.environments.headless import DRAWN_WITH_OPENGL, NO_DRIVER, has_driver
 from mosaic.errors import WorkerError
+from mosaic.fastlane.mujoco_drawing import plain_drawing
 
 _MODE = "rgb_array"
 
@@ -30,7 +32,9 @@ def rendered(env: gymnasium.Env[Any, Any]) -> NDArray[Any]:
     before = core.render_mode
     core.render_mode = _MODE
     try:
-        picture: NDArray[Any] = core.render()
+        # Where videos are recorded too, they shall be as beautiful as ever.
+        with plain_drawing(core) if before is None else contextlib.nullcontext():
+            picture: NDArray[Any] = core.render()
     finally:
         core.render_mode = before
     return picture

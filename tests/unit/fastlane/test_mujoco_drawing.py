@@ -1,0 +1,74 @@
+"""Plain pictures for the live view leave no trace in the environment."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mosaic.fastlane.mujoco_drawing import plain_drawing
+
+
+def model() -> Any:
+    quality = SimpleNamespace(offsamples=4, shadowsize=4096)
+    return SimpleNamespace(
+        vis=SimpleNamespace(quality=quality), mat_reflectance=np.array([0.5, 0.0])
+    )
+
+
+def looks_of(drawn: Any) -> tuple[int, int, list[float]]:
+    quality = drawn.vis.quality
+    return quality.offsamples, quality.shadowsize, drawn.mat_reflectance.tolist()
+
+
+class Viewer:
+    def __init__(self) -> None:
+        self.times_current = 0
+
+    def make_context_current(self) -> None:
+        self.times_current += 1
+
+
+def gymnasium_environment(viewer: Viewer | None = None) -> Any:
+    return SimpleNamespace(model=model(), mujoco_renderer=SimpleNamespace(viewer=viewer))
+
+
+def deepmind_environment() -> Any:
+    return SimpleNamespace(_env=SimpleNamespace(physics=SimpleNamespace(model=model())))
+
+
+def test_gymnasiums_environments_are_drawn_without_what_is_dear() -> None:
+    core = gymnasium_environment()
+    with plain_drawing(core):
+        assert looks_of(core.model) == (0, 0, [0.0, 0.0])
+    assert looks_of(core.model) == (4, 4096, [0.5, 0.0])
+
+
+def test_so_are_those_of_deepmind_control() -> None:
+    core = deepmind_environment()
+    drawn = core._env.physics.model
+    with plain_drawing(core):
+        assert looks_of(drawn) == (0, 0, [0.0, 0.0])
+    assert looks_of(drawn) == (4, 4096, [0.5, 0.0])
+
+
+def test_looks_come_back_when_drawing_fails() -> None:
+    core = gymnasium_environment()
+    with pytest.raises(RuntimeError, match="no driver"), plain_drawing(core):
+        raise RuntimeError("no driver")
+    assert looks_of(core.model) == (4, 4096, [0.5, 0.0])
+
+
+def test_each_environment_draws_in_its_own_context() -> None:
+    viewer = Viewer()
+    with plain_drawing(gymnasium_environment(viewer)):
+        pass
+    assert viewer.times_current == 1
+
+
+def test_other_environments_are_left_alone() -> None:
+    core = SimpleNamespace(render_mode=None)
+    with plain_drawing(core):
+        assert vars(core) == {"render_mode": None}
