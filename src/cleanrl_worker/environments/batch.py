@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cleanrl_worker.kit.live_view import LiveView, Note
+from cleanrl_worker.environments.live_view import LiveView, Note
 from mosaic.errors import WorkerError
 from mosaic.fastlane.settings import Settings
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from cleanrl_worker.environments.batch import EXACT, UP_TO_RESET, Array, EnvBatch, Episode, Step
+from cleanrl_worker.environments.live_view import Note, each_cause_once
 from cleanrl_worker.environments.loop_batch import saved_environments
 from cleanrl_worker.environments.process_messages import EMPTY, Watch, receive, send
 from cleanrl_worker.environments.shared_arrays import SharedArrays
 from cleanrl_worker.environments.single import make_single
-from cleanrl_worker.kit.live_view import Note, each_cause_once
 from mosaic.errors import WorkerError, from_wire
 from mosaic.fastlane.settings import SINGLE, Settings
 

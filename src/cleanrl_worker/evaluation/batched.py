@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from cleanrl_worker.environments.live_view import LiveView, telling_pauses
 from cleanrl_worker.environments.rendering import rendered
 from cleanrl_worker.environments.single import make_single
 from cleanrl_worker.eval_registry import find_entry
@@ -21,7 +22,6 @@ from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, pl
 from cleanrl_worker.evaluation.loading import load_policy, training_arguments
 from cleanrl_worker.evaluation.policy import ROWS, Policy
 from cleanrl_worker.evaluation.summary import BatchSummary, Conditions, SummaryFile, summarize
-from cleanrl_worker.kit.live_view import LiveView, telling_pauses
 from cleanrl_worker.kit.reporting import Reporter
 from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
 from cleanrl_worker.kit.video import VideoWriter

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cleanrl_worker.kit.live_view import LiveView
+from cleanrl_worker.environments.live_view import LiveView
 from cleanrl_worker.kit.video import VideoWriter
 from mosaic.errors import WorkerError
 

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from cleanrl_worker.environments.batch import EnvBatch, Episode
+from cleanrl_worker.environments.live_view import telling_pauses
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import Arguments
 from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, CheckpointStore
-from cleanrl_worker.kit.live_view import telling_pauses
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
 from cleanrl_worker.kit.stateful import Stateful

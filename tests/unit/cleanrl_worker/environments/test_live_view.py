@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.kit.live_view import RECENT_EPISODES, LiveView, telling_pauses
+from cleanrl_worker.environments.live_view import RECENT_EPISODES, LiveView, telling_pauses
 from mosaic.fastlane.layout import EVALUATING, PAUSED
 from mosaic.fastlane.segment import open_segment, segment_path
 from mosaic.fastlane.settings import SINGLE, Settings
