@@ -12,13 +12,22 @@ from typing import Any
 from cleanrl_worker.catalogue import parameters_of
 from cleanrl_worker.kit.arguments import MAX_TIMESTEPS
 from cleanrl_worker.registry import find_algorithm
-from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME, TRAIN, WorkerExtras
+from cleanrl_worker.worker_arguments import (
+    EVALUATE,
+    INTERACTIVE,
+    NATIVE,
+    RESUME,
+    TRAIN,
+    UPSTREAM,
+    WorkerExtras,
+)
 from mosaic.contracts.schema_check import violations
 from mosaic.worker import ConfigError, config_schema, option
 from mosaic.worker.config_schema import config_fields
 
 # Each of these has a field of its own in the config.
 _TOP_LEVEL = ("env_id", "total_timesteps", "seed")
+_ONLY_UPSTREAM = ("upstream_path", "env_python", "compatibility")
 
 
 @dataclass(frozen=True)
@@ -45,14 +54,23 @@ class CleanRLWorkerConfig:
     def __post_init__(self) -> None:
         given = {item.name: getattr(self, item.name) for item in config_fields(type(self))}
         object.__setattr__(self, "raw", {k: v for k, v in given.items() if v is not None})
+        _check_worker_extras(self.extras)
+        if self.source == UPSTREAM:
+            # Names and parameters are those of the script, which `check` reads.
+            _check_upstream(self)
+            return
         if self.algo is not None:
             find_algorithm(self.algo)
-        _check_extras(self.extras, self.algo)
+        _check_parameters(self.extras, self.algo)
         _check_mode(self)
 
     @property
     def mode(self) -> str:
         return self.extras.get("mode") or TRAIN
+
+    @property
+    def source(self) -> str:
+        return self.extras.get("source") or NATIVE
 
     def extra(self, name: str) -> Any:
         """The worker's own extra of this name, or its default."""
@@ -70,7 +88,7 @@ def worker_config_schema() -> dict[str, Any]:
     return schema
 
 
-def _check_extras(extras: Mapping[str, Any], algo: str | None) -> None:
+def _check_worker_extras(extras: Mapping[str, Any]) -> None:
     if extras.get("curriculum_schedule"):
         raise _invalid(
             "extras.curriculum_schedule",
@@ -83,12 +101,20 @@ def _check_extras(extras: Mapping[str, Any], algo: str | None) -> None:
             "a config is stored in plain text, so a key must not be in it",
             "set the environment variable WANDB_API_KEY for the run",
         )
-    parameters = parameters_of(algo)
     for name, value in extras.items():
-        if name in _EXTRAS:
-            if value is not None:
-                _check_extra(name, value)
-        elif name not in parameters:
+        if name in _EXTRAS and value is not None:
+            for violation in violations(value, dict(_EXTRAS[name]), f"extras.{name}"):
+                raise _invalid(violation.path, violation.message, violation.hint)
+
+
+def _check_parameters(extras: Mapping[str, Any], algo: str | None) -> None:
+    for name in _ONLY_UPSTREAM:
+        if extras.get(name) is not None:
+            message = f"is given, but the source is {NATIVE}"
+            raise _invalid(f"extras.{name}", message, f'add "source": "{UPSTREAM}"')
+    parameters = parameters_of(algo)
+    for name in extras:
+        if name not in _EXTRAS and name not in parameters:
             owner = f"the worker nor a parameter of {algo or 'any algorithm'}"
             message = f"is neither an extra of {owner}"
             raise _unknown(f"extras.{name}", message, [*_EXTRAS, *parameters])
@@ -102,9 +128,15 @@ def _check_extras(extras: Mapping[str, Any], algo: str | None) -> None:
             raise _invalid(where, f"is given in extras.{name} too", "give it once")
 
 
-def _check_extra(name: str, value: Any) -> None:
-    for violation in violations(value, dict(_EXTRAS[name]), f"extras.{name}"):
-        raise _invalid(violation.path, violation.message, violation.hint)
+def _check_upstream(config: CleanRLWorkerConfig) -> None:
+    if config.mode != TRAIN:
+        hint = "an upstream script can only train"
+        if config.mode == EVALUATE:
+            hint = "leave the source out: a .cleanrl_model of CleanRL is evaluated by this worker"
+        message = f"the mode {config.mode} does not go with the source {UPSTREAM}"
+        raise _invalid("extras.mode", message, hint)
+    if config.algo is None:
+        raise _invalid("algo", "is required", "the name of the script, for example ppo")
 
 
 def _check_mode(config: CleanRLWorkerConfig) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.worker_arguments import EVALUATE, WorkerExtras
+from cleanrl_worker.worker_arguments import EVALUATE, NAMES_OF_CUDA, WorkerExtras
 from mosaic.fastlane.settings import GRID_LIMIT, OFF, SLOT, VIDEO_MODE
 from mosaic.worker import ConfigError
 
 _WORKER_EXTRAS = frozenset(item.name for item in fields(WorkerExtras))
-_NAMES_OF_CUDA = ("cuda", "use_cuda", "gpu")
 
 
 def build_flags(config: CleanRLWorkerConfig, directory: Path | None = None) -> list[str]:
@@ -24,7 +23,7 @@ def build_flags(config: CleanRLWorkerConfig, directory: Path | None = None) -> l
         "env_id": config.env_id,
         "total_timesteps": config.total_timesteps,
         "seed": config.seed,
-        **_given({**extras, "cuda": _wants_cuda(config.extras)}),
+        **_given({**extras, "cuda": wants_cuda(config.extras)}),
         **_given({"track": config.extras.get("track_wandb")}),
         **_given(config.extras.get("algo_params") or {}),
     }
@@ -83,8 +82,8 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _wants_cuda(extras: Mapping[str, Any]) -> bool | None:
-    given = {name: extras[name] for name in _NAMES_OF_CUDA if extras.get(name) is not None}
+def wants_cuda(extras: Mapping[str, Any]) -> bool | None:
+    given = {name: extras[name] for name in NAMES_OF_CUDA if extras.get(name) is not None}
     if len(set(given.values())) > 1:
         names = " and ".join(f"extras.{name}" for name in given)
         raise ConfigError(

@@ -1,4 +1,7 @@
-"""What a run of the worker does: train, resume, evaluate or play, in this very process."""
+"""What a run of the worker does: train, resume, evaluate or play, in this very process.
+
+Only a script of CleanRL itself is a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from cleanrl_worker.flags import (
 )
 from cleanrl_worker.launcher import parse_arguments
 from cleanrl_worker.registry import Algorithm, find_algorithm
-from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME
+from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME, UPSTREAM
 from mosaic.worker import Run, TensorBoardArtifact, write_manifest
 
 if TYPE_CHECKING:
@@ -43,6 +46,10 @@ class TrainingPlan:
 
 def check(config: CleanRLWorkerConfig) -> dict[str, Any]:
     """Refuses what cannot work, and says what would run; for dry runs and `run_started`."""
+    if config.source == UPSTREAM:
+        from cleanrl_worker.upstream.planning import describe_upstream
+
+        return describe_upstream(config)
     if config.mode == EVALUATE:
         from cleanrl_worker.evaluation_mode import describe_evaluation
 
@@ -65,7 +72,11 @@ def execute(run: WorkerRun) -> None:
     os.environ.update(build_live_view(run.config, os.environ))
     notes = run.config.extras.get("notes")
     write_manifest(run, notes=notes, metadata=recorded_extras(run.config))
-    if run.config.mode == EVALUATE:
+    if run.config.source == UPSTREAM:
+        from cleanrl_worker.upstream.running import run_upstream
+
+        run_upstream(run)
+    elif run.config.mode == EVALUATE:
         from cleanrl_worker.evaluation_mode import evaluate
 
         evaluate(run)

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from mosaic.worker import Shortcut, option
 
 TRAIN, RESUME, EVALUATE, INTERACTIVE = "train", "resume_training", "policy_eval", "interactive"
+NATIVE, UPSTREAM = "native", "upstream"
+NAMES_OF_CUDA = ("cuda", "use_cuda", "gpu")
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,20 @@ class WorkerExtras:
 
     mode: Literal["train", "resume_training", "policy_eval", "interactive"] = option(
         "train", help="what to do with the algorithm"
+    )
+    source: Literal["native", "upstream"] = option(
+        "native", help="whose algorithm: ours, or the script of that name from CleanRL itself"
+    )
+    upstream_path: str | None = option(
+        None,
+        help="upstream: a checkout of CleanRL, its folder of scripts, or one of them; default: the "
+        "package cleanrl of env_python",
+    )
+    env_python: str | None = option(
+        None, help="upstream: the interpreter that runs the script; default: the worker's own"
+    )
+    compatibility: bool = option(
+        True, help="upstream: let scripts written for Gymnasium before 1.0 see the old behaviour"
     )
     algo_params: Mapping[str, Any] = option(dict, help="parameters of the algorithm")
     checkpoint_path: str | None = option(

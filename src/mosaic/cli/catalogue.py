@@ -26,9 +26,28 @@ def environments() -> list[EnvironmentInfo]:
     return _collect(ENTRY_POINT_GROUP)
 
 
-def find_algorithm(name: str) -> AlgorithmInfo:
+def source_algorithms(source: str, path: str | None, env_python: str | None) -> list[AlgorithmInfo]:
+    """Those of a source that an installed package knows; raises for what it cannot find."""
+    import importlib.metadata
+
+    from mosaic.contracts.algorithm_info import SOURCE_ENTRY_POINT_GROUP
+
+    known = {
+        item.name: item for item in importlib.metadata.entry_points(group=SOURCE_ENTRY_POINT_GROUP)
+    }
+    if source not in known:
+        raise ConfigError(
+            f"There is no source {source[:80]!r} of algorithms",
+            hint=f"known: {', '.join(sorted(known))}" if known else "no installed package has one",
+            field="source",
+        )
+    found: list[AlgorithmInfo] = known[source].load()(path, env_python)
+    return found
+
+
+def find_algorithm(name: str, among: list[AlgorithmInfo] | None = None) -> AlgorithmInfo:
     """The algorithm of this name; raises with the nearest names, or with what is available."""
-    found = {item.name: item for item in algorithms()}
+    found = {item.name: item for item in (algorithms() if among is None else among)}
     available = sorted(item.name for item in found.values() if item.is_available)
     hint = (
         f"available: {', '.join(available)}"

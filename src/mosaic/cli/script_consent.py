@@ -13,6 +13,8 @@ from mosaic.errors import ConsentError
 
 _SCRIPT_WORKERS = ("script", "mosaic.watch", "mosaic.watch.cli")
 _PYTHON_WORDS = ("python", "python3")
+# Extras with which a worker runs a program of somebody else, see SOURCE_ENTRY_POINT_GROUP.
+_FOREIGN_PROGRAMS = ("env_python", "upstream_path")
 
 
 def started_program(config: Mapping[str, Any]) -> list[str]:
@@ -24,6 +26,9 @@ def started_program(config: Mapping[str, Any]) -> list[str]:
     worker = _object(_object(config, "metadata"), "worker")
     if entry_point in _SCRIPT_WORKERS or worker.get("module") in _SCRIPT_WORKERS:
         return _words(_object(worker, "config").get("command"))
+    extras = _object(_object(worker, "config"), "extras")
+    if foreign := [str(extras[name]) for name in _FOREIGN_PROGRAMS if extras.get(name)]:
+        return [*foreign, str(_object(worker, "config").get("algo", ""))]
     is_interpreter = entry_point in _PYTHON_WORDS or PurePosixPath(entry_point).is_absolute()
     if not is_interpreter or worker.get("module"):
         return []

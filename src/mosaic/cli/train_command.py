@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.catalogue import find_algorithm
+from mosaic.cli.catalogue import find_algorithm, source_algorithms
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, say, say_json
-from mosaic.errors import RequestError
+from mosaic.errors import ConfigError, RequestError
 
 if TYPE_CHECKING:
     from mosaic.contracts.algorithm_info import AlgorithmInfo
@@ -30,7 +31,7 @@ class _AlgorithmHelp(argparse.Action):
         parser.print_help()
         if namespace.algo:
             say()
-            say_parameters(find_algorithm(namespace.algo))
+            say_parameters(chosen_algorithm(namespace))
         parser.exit()
 
 
@@ -42,6 +43,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("algo", metavar="ALGO", nargs="?", help="see `mosaic algos`")
     parser.add_argument("env_id", metavar="ENV", nargs="?", help="see `mosaic envs`")
+    parser.add_argument(
+        "--source", metavar="NAME", help="another source of algorithms; default: our own"
+    )
+    parser.add_argument("--upstream-path", metavar="PATH", help="--source: where its scripts are")
+    parser.add_argument("--env-python", metavar="PATH", help="--source: the interpreter to use")
     parser.add_argument("-h", "--help", action=_AlgorithmHelp)
     parser.add_argument("--total-timesteps", type=whole_number, metavar="N", help="1e6 works too")
     seeds = parser.add_mutually_exclusive_group()
@@ -76,7 +82,7 @@ def train(arguments: argparse.Namespace) -> int:
 
     if not arguments.algo:
         raise RequestError("ALGO is missing", hint="for example `mosaic train ppo CartPole-v1`")
-    algorithm = find_algorithm(arguments.algo)
+    algorithm = chosen_algorithm(arguments)
     if not arguments.seeds:
         cpus = arguments.cpus or algorithm.cpus
         document = training_document(algorithm, arguments, arguments.seed, cpus)
@@ -112,6 +118,23 @@ def train(arguments: argparse.Namespace) -> int:
         return follow_all(client, run_ids, arguments.json)
 
 
+def chosen_algorithm(arguments: argparse.Namespace) -> AlgorithmInfo:
+    """By its name, from the source that is asked for."""
+    given = (arguments.upstream_path, arguments.env_python)
+    if arguments.source is None:
+        if any(given):
+            raise ConfigError(
+                "--upstream-path and --env-python belong to another source of algorithms",
+                hint="add --source NAME, for example --source upstream",
+                field="source",
+            )
+        return find_algorithm(arguments.algo)
+    path, env_python = (text and str(Path(text).expanduser().absolute()) for text in given)
+    return find_algorithm(
+        arguments.algo, source_algorithms(arguments.source, path or None, env_python or None)
+    )
+
+
 def training_document(
     algorithm: AlgorithmInfo, arguments: argparse.Namespace, seed: int | None, cpus: int
 ) -> dict[str, Any]:
@@ -134,8 +157,9 @@ def training_document(
         pairs=arguments.set,
         extras=extras,
     )
-    check_fit(algorithm, settings["env_id"], environments())
-    base = arguments.name or f"{algorithm.name}-{settings['env_id']}"
+    env_id = settings.get("env_id", "")
+    check_fit(algorithm, env_id, environments())
+    base = arguments.name or "-".join(part for part in (algorithm.name, env_id) if part)
     name = base if seed is None else f"{base}-seed{seed}"
     document = run_document(
         algorithm.worker,

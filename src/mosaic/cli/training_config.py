@@ -33,17 +33,21 @@ def training_settings(
     given_steps = parameters.pop("total_timesteps", None)
     steps = given_steps if total_timesteps is None else total_timesteps
     if steps is None:
-        steps = algorithm.parameters["total_timesteps"]["default"]
+        steps = algorithm.parameters.get("total_timesteps", {}).get("default")
+    all_extras = {**algorithm.extras, **extras}
     settings: dict[str, Any] = {
         "algo": algorithm.name,
-        "env_id": chosen_env,
-        "total_timesteps": steps,
-        "extras": {**extras, "algo_params": parameters} if parameters else dict(extras),
+        "extras": {**all_extras, "algo_params": parameters} if parameters else all_extras,
     }
+    # What is not known here, the algorithm knows by itself.
+    if chosen_env:
+        settings["env_id"] = chosen_env
+    if steps is not None:
+        settings["total_timesteps"] = steps
     chosen_seed = seed if seed is not None else parameters.pop("seed", None)
     if chosen_seed is not None:
         settings["seed"] = chosen_seed
-    if settings["total_timesteps"] < 1:
+    if steps is not None and steps < 1:
         raise ConfigError(
             f"--total-timesteps is {steps}",
             hint="give the number of environment steps to train, 1 or more",

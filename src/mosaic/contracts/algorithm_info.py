@@ -9,6 +9,10 @@ from typing import Any
 from mosaic.errors import ConfigError
 
 ENTRY_POINT_GROUP = "mosaic.algorithms"
+# Other places algorithms come from, such as scripts in a folder. The entry point's name is what
+# people call the source; its function takes `path` and `env_python`, each a string or None, and
+# returns a list of AlgorithmInfo, or raises ConfigError or DependencyError.
+SOURCE_ENTRY_POINT_GROUP = "mosaic.algorithm_sources"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class AlgorithmInfo:
     memory_mb: int = 2048
     # JSON Schema of each parameter: type, default, description, minimum, maximum, enum.
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # What the config's `extras` must hold for it to be this algorithm, as where it comes from.
+    extras: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -41,12 +41,12 @@ class ArtifactList:
         self._known = found
         write_manifest(
             self._run,
-            tensorboard=_tensorboard(found),
-            wandb=_wandb(found),
-            videos=tuple(map(str, found.videos)),
+            tensorboard=self._tensorboard(found),
+            wandb=self._wandb(found),
+            videos=tuple(map(self._shown, found.videos)),
             metadata={
-                "tensorboard_folders": [str(path) for path in found.tensorboard],
-                "wandb_folders": [str(path) for path in found.wandb],
+                "tensorboard_folders": [self._shown(path) for path in found.tensorboard],
+                "wandb_folders": [self._shown(path) for path in found.wandb],
             },
         )
         for file in found.checkpoints:
@@ -54,8 +54,27 @@ class ArtifactList:
                 self._listed[file.path] = file.modified_at
                 at = step_of(file.path)
                 add_checkpoint(
-                    self._run, CheckpointEntry(str(file.path), step if at is None else at)
+                    self._run,
+                    CheckpointEntry(self._shown(file.path), step if at is None else at),
                 )
+
+    def _tensorboard(self, found: Catalogue) -> TensorBoardArtifact | None:
+        folder = common_folder(found.tensorboard)
+        return None if folder is None else TensorBoardArtifact(True, self._shown(folder))
+
+    def _wandb(self, found: Catalogue) -> WandbArtifact | None:
+        if not found.wandb:
+            return None
+        newest = found.wandb[-1]
+        mode, run_id = wandb_run(newest)
+        return WandbArtifact(
+            enabled=True, mode=mode, run_id=run_id, relative_path=self._shown(newest)
+        )
+
+    def _shown(self, path: PurePosixPath) -> str:
+        """Below the run's own directory it is relative, so that the directory can be moved."""
+        own = self._run.directory
+        return str(path if own is None or own not in Path(path).parents else path.relative_to(own))
 
 
 def _with_named(found: Catalogue, named: Iterable[Folder]) -> Catalogue:
@@ -68,16 +87,3 @@ def _with_named(found: Catalogue, named: Iterable[Folder]) -> Catalogue:
         tensorboard=tuple(dict.fromkeys((*found.tensorboard, *folders["tensorboard"]))),
         wandb=tuple(dict.fromkeys((*found.wandb, *folders["wandb"]))),
     )
-
-
-def _tensorboard(found: Catalogue) -> TensorBoardArtifact | None:
-    folder = common_folder(found.tensorboard)
-    return None if folder is None else TensorBoardArtifact(enabled=True, relative_path=str(folder))
-
-
-def _wandb(found: Catalogue) -> WandbArtifact | None:
-    if not found.wandb:
-        return None
-    newest = found.wandb[-1]
-    mode, run_id = wandb_run(newest)
-    return WandbArtifact(enabled=True, mode=mode, run_id=run_id, relative_path=str(newest))

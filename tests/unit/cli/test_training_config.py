@@ -48,6 +48,20 @@ def test_defaults_come_from_the_algorithm() -> None:
     }
 
 
+def test_an_algorithm_of_another_source_brings_its_extras_and_its_own_defaults() -> None:
+    parameters = {"gamma": {"type": "number"}}
+    other = replace(
+        PPO, parameters=parameters, default_env_id="", extras={"source": "there", "notes": "x"}
+    )
+    found = training_settings(
+        other, None, total_timesteps=None, seed=None, pairs=["gamma=1"], extras={"notes": "y"}
+    )
+    assert found == {
+        "algo": "some_algo",
+        "extras": {"source": "there", "notes": "y", "algo_params": {"gamma": 1.0}},
+    }
+
+
 def test_parameters_are_typed_and_reach_the_algorithm() -> None:
     found = settings("learning_rate=1e-3", "anneal_lr=false", env_id="Acrobot-v1", seed=0)
     assert found["extras"] == {"algo_params": {"learning_rate": 0.001, "anneal_lr": False}}

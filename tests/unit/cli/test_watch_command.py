@@ -130,6 +130,19 @@ def from_file(entry_point: str, worker: Any = None, **more: Any) -> dict[str, An
         (from_file("python", {"module": "some_worker.cli"}), []),
         ({"entry_point": 5, "metadata": []}, []),
         ({}, []),
+        (
+            from_file(
+                "some",
+                {
+                    "config": {
+                        "algo": "dqn",
+                        "extras": {"env_python": "/py", "upstream_path": "/up"},
+                    }
+                },
+            ),
+            ["/py", "/up", "dqn"],
+        ),
+        (from_file("some", {"config": {"algo": "dqn", "extras": {"source": "upstream"}}}), []),
     ],
 )
 def test_only_programs_of_the_file_need_consent(config: dict[str, Any], command: list[str]) -> None:

@@ -1,0 +1,1 @@
+"""CleanRL's own scripts, unmodified: found, read without being executed, and run as commands."""
