@@ -22,7 +22,9 @@ from pathlib import Path
 
 from benchmarks.report import Report
 from mosaic.contracts.worker_environment import FASTLANE_SEGMENT
-from mosaic.injection.variables import injected
+from mosaic.watch.config import ScriptConfig
+from mosaic.watch.environment import script_environment
+from mosaic.watch.import_folders import import_folders
 
 LOOP = """
 import json, sys, time
@@ -67,7 +69,7 @@ print(json.dumps(taken))
 
 def measure(rounds: int, steps: int) -> tuple[dict[str, list[float]], int]:
     """(steps/s of each round and contender, messages that came)."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, import_folders(None) as folders:
         fifo = Path(folder) / "bridge"
         os.mkfifo(fifo)
         counted: list[int] = []
@@ -79,7 +81,12 @@ def measure(rounds: int, steps: int) -> tuple[dict[str, list[float]], int]:
         reader = threading.Thread(target=read_all)
         reader.start()
         keeper = os.open(fifo, os.O_WRONLY)  # the reader lasts until we are done
-        variables = injected(os.environ, str(fifo))
+        variables = script_environment(
+            os.environ,
+            ScriptConfig(command=("python",)),
+            bridge=str(fifo),
+            import_folders=folders,
+        )
         variables[FASTLANE_SEGMENT] = str(Path(folder) / "segment")
         try:
             done = subprocess.run(

@@ -107,12 +107,14 @@ class ChaosDaemon(DaemonHarness):
 
 
 @contextmanager
-def chaos_daemon(**environment: str) -> Iterator[ChaosDaemon]:
+def chaos_daemon(
+    kind: type[ChaosDaemon] = ChaosDaemon, /, **environment: str
+) -> Iterator[ChaosDaemon]:
     with (
         tempfile.TemporaryDirectory(prefix="mosaic-chaos-") as folder,
         no_process_left(),
     ):
-        daemon = ChaosDaemon(Path(folder), **environment)
+        daemon = kind(Path(folder), **environment)
         try:
             daemon.start()
             yield daemon

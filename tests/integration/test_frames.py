@@ -264,7 +264,7 @@ def test_several_environments_are_tiles(daemon: DaemonHarness, tmp_path: Path) -
     with showing(daemon, 60, 40, 3) as run_id:
         path = tmp_path / "grid.png"
         mosaic_frames(daemon, run_id, "--png", str(path))
-        assert read_png(path.read_bytes())[:2] == (180, 40)
+        assert read_png(path.read_bytes())[:2] == (184, 40)
         mosaic_frames(daemon, run_id, "--slot", "2", "--png", str(path))
         assert read_png(path.read_bytes())[:2] == (60, 40)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.environments.headless import is_loadable
 from mosaic.contracts import worker_environment as variables
+from mosaic.fastlane.gl_probe import gl_backend
 from mosaic.fastlane.layout import PAUSED, BrokenSegmentError
 from mosaic.fastlane.segment import open_segment, segment_path
 from mosaic.fastlane.slot_reader import SlotState, read_state
@@ -21,7 +21,7 @@ from mosaic.testing.worker_process import WorkerProcess, poll
 pytest.importorskip("torch")
 
 TIMEOUT_S = 60.0
-HAS_OPENGL = is_loadable("libEGL.so.1") or is_loadable("libOSMesa.so.8")
+HAS_OPENGL = gl_backend() is not None
 PPO = {"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 1, "threads": 1}
 MUJOCO = {"num_steps": 256, "num_minibatches": 4, "update_epochs": 1, "threads": 1}
 REPLAY = {"learning_starts": 500, "buffer_size": 2000, "batch_size": 32, "threads": 1}

@@ -10,8 +10,9 @@ import gymnasium
 from numpy.typing import NDArray
 
 from cleanrl_worker.environments.families import family_of
-from cleanrl_worker.environments.headless import DRAWN_WITH_OPENGL, NO_DRIVER, has_driver
+from cleanrl_worker.environments.headless import DRAWN_WITH_OPENGL
 from mosaic.errors import WorkerError
+from mosaic.fastlane.gl_probe import NO_GL, can_draw
 from mosaic.fastlane.mujoco_drawing import plain_drawing
 
 _MODE = "rgb_array"
@@ -27,8 +28,8 @@ def rendered(env: gymnasium.Env[Any, Any]) -> NDArray[Any]:
     if _MODE not in core.metadata.get("render_modes", ()):
         raise WorkerError("it draws no pictures")
     needs_driver = core.spec is not None and family_of(core.spec.id).name in DRAWN_WITH_OPENGL
-    if needs_driver and not has_driver(os.environ):
-        raise WorkerError(NO_DRIVER)
+    if needs_driver and not can_draw(os.environ.get("MUJOCO_GL", "")):
+        raise WorkerError(NO_GL)
     before = core.render_mode
     core.render_mode = _MODE
     try:

@@ -117,7 +117,7 @@ class LiveView:
         screen.show(view.picture, line_of(view, self._arguments, note))
 
     def _is_enough(self, view: View) -> bool:
-        from mosaic.fastlane.viewer import ENDED
+        from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, STALLED
         from mosaic.frames.watching import COMING
 
         # The first picture may be one that was rendered for somebody else, long ago.
@@ -126,4 +126,5 @@ class LiveView:
             picture = None if is_stale else view.picture
             if self._recording.take(picture, time.monotonic()):
                 return True
-        return self._fate.is_over or (self._fate.is_unknown and view.status == ENDED)
+        is_going_on = view.status in (LIVE, PAUSED_NOW, STALLED)
+        return self._fate.is_over or (self._fate.is_unknown and not is_going_on)

@@ -26,6 +26,9 @@ START_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 20.0
 ANSWER_TIMEOUT_S = 3.0
 POLL_S = 0.02
+# For the daemon that ours gave way to: to announce itself, before we start yet another. Many
+# clients that lost one daemon would else keep a slow machine busy with starting losers.
+GIVE_WAY_S = 1.0
 MAX_STDERR_BYTES = 1_000_000
 
 # Daemons this process started, by pid, with their exit status once they have ended.
@@ -83,6 +86,7 @@ def ensure_daemon(
     """
     deadline = time.monotonic() + timeout_s
     start: _Start | None = None
+    start_at = 0.0
     problem = TrainerUnreachableError(
         f"No daemon is running for {home.root}", hint="start one with `mosaic daemon start`"
     )
@@ -99,9 +103,10 @@ def ensure_daemon(
                 if living_daemon(home) == info:  # not merely replaced while we asked
                     raise _stranger(health, info)
         elif may_start:
-            start = start or _Start(home, options)
-            if start.lost_the_race():
-                start = None
+            if start is None and time.monotonic() >= start_at:
+                start = _Start(home, options)
+            if start is not None and start.lost_the_race():
+                start, start_at = None, time.monotonic() + GIVE_WAY_S
         if time.monotonic() > deadline:
             raise start.failure(f"did not answer within {timeout_s:.0f} s") if start else problem
         time.sleep(POLL_S)

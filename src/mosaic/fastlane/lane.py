@@ -23,7 +23,7 @@ from mosaic.fastlane.settings import SINGLE, Settings
 from mosaic.fastlane.slot_writer import Metrics, SlotWriter, claim_slot
 
 _IDLE_S = 0.2  # between two looks for a viewer
-_SHORTEST_S = 0.005
+_SHORTEST_S, _LONGEST_S = 0.005, 2.5
 
 
 class Tap:
@@ -45,6 +45,7 @@ class Tap:
         self._render, self._metrics, self._on_error = render, metrics, on_error
         self._last: tuple[float, int] | None = None  # time and steps of the last frame
         self.is_broken = False
+        self._loss = ""  # why there is no segment any more
 
     def share_budget(self, budget: float) -> None:
         self._pacer.budget = budget
@@ -54,11 +55,18 @@ class Tap:
         if not self.is_broken and self._pacer.is_due(now):
             self.is_due = True
 
+    def lose(self, reason: str) -> None:
+        """By the pulse: the segment is no longer one. The next step says so."""
+        self._loss = reason
+        self.is_due = True
+
     def show(self) -> None:
         """By the thread that steps the environment. Whatever goes wrong ends the view, not it."""
         self.is_due = False
         started = time.monotonic()
         try:
+            if self._loss:
+                raise OSError(f"its shared memory is of no use: {self._loss}")
             frame = self._render()
             if frame is None:
                 raise ValueError("it rendered nothing")
@@ -167,8 +175,11 @@ class Lane:
         while not ended.wait(pause_s):
             try:
                 lease = segment.lease()
-            except (OSError, BrokenSegmentError):
-                return  # the run is over, or its segment is
+            except (OSError, BrokenSegmentError) as error:
+                for tap in self._taps:
+                    tap.lose(str(error))
+                self._on_due()
+                return
             pause_s = self._wake(lease)
 
     def _wake(self, lease: Lease) -> float:
@@ -183,4 +194,5 @@ class Lane:
         if any(tap.is_due for tap in watched):
             self._on_due()
         interval = max(self._settings.interval_s, lease.interval_ns / 1e9)
-        return max(_SHORTEST_S, interval / 4)  # a frame is late by so much at most
+        # A frame is late by a quarter at most. The interval is as trustworthy as any of the bytes.
+        return min(max(_SHORTEST_S, interval / 4), _LONGEST_S)

@@ -41,9 +41,11 @@ EVALUATING, PAUSED = 1, 2
 
 MAX_SLOTS = 64
 MAX_FRAME_BYTES = 64 * 2**20
+MAX_SIDE = 4096  # of a frame
 DEFAULT_BYTES = 8 * 2**20  # of a run
 DEFAULT_SLOTS = 4
 DEFAULT_MAX_DIM = 480
+LEASE_NS = 3_000_000_000  # how long a viewer asks for at once
 
 
 class BrokenSegmentError(Exception):
@@ -94,9 +96,9 @@ class Lease(NamedTuple):
     interval_ns: int = 0
 
     def covers(self, slot: int, now_ns: int) -> bool:
-        return (
-            now_ns < self.until_ns and self.first_slot <= slot < self.first_slot + self.slot_count
-        )
+        """Nobody asks for longer than LEASE_NS: what claims to is no lease."""
+        is_valid = now_ns < self.until_ns <= now_ns + LEASE_NS
+        return is_valid and self.first_slot <= slot < self.first_slot + self.slot_count
 
 
 def pack_header(geometry: Geometry) -> bytes:

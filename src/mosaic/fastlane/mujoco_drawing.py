@@ -36,7 +36,7 @@ def plain_drawing(core: Any) -> Iterator[None]:
 def _model_of(core: Any) -> Any:
     """Of Gymnasium's environments, or of one of DeepMind Control behind its adapter."""
     if hasattr(core, "mujoco_renderer"):
-        return core.model
+        return getattr(core, "model", None)
     return getattr(getattr(getattr(core, "_env", None), "physics", None), "model", None)
 
 

@@ -8,8 +8,11 @@ the first of many processes ends. Here the run host unlinks the name.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import stat
+import time
 from pathlib import Path
 
 from mosaic.fastlane.layout import (
@@ -24,7 +27,8 @@ from mosaic.fastlane.layout import (
 )
 
 SHARED_MEMORY = Path("/dev/shm")
-_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+_FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_LOCK_WAIT_S = 2.0
 
 
 def segment_path(run_id: str, folder: Path = SHARED_MEMORY) -> Path:
@@ -59,26 +63,58 @@ class Segment:
 
 def open_segment(path: Path) -> Segment:
     """For whoever reads. Raises FileNotFoundError, other OSErrors or BrokenSegmentError."""
+    if path.is_symlink():
+        raise BrokenSegmentError("it is a link")
     fd = os.open(path, _FLAGS)
-    if _is_being_made(fd):
+    try:
+        _check_kind(fd)
+        if _is_being_made(fd):
+            raise FileNotFoundError(f"{path.name} is being made")
+    except BaseException:
         os.close(fd)
-        raise FileNotFoundError(f"{path.name} is being made")
+        raise
     return _checked(fd)
 
 
 def make_segment(path: Path, geometry: Geometry) -> Segment:
     """The run's segment, created by whichever of its processes comes first."""
     fd = os.open(path, _FLAGS | os.O_CREAT, 0o600)
-    fcntl.flock(fd, fcntl.LOCK_EX)  # the others wait until the header is whole
     try:
+        _check_kind(fd)
+        _lock(fd)  # the others wait until the header is whole
         if os.fstat(fd).st_size == 0:
-            os.ftruncate(fd, geometry.total_bytes)  # pages come when they are written
-            os.pwrite(fd, pack_header(geometry), 0)
+            _write_header(fd, geometry)
     except BaseException:
         os.close(fd)
         raise
     fcntl.flock(fd, fcntl.LOCK_UN)
     return _checked(fd)
+
+
+def _write_header(fd: int, geometry: Geometry) -> None:
+    os.ftruncate(fd, geometry.total_bytes)  # pages come when they are written
+    try:
+        os.pwrite(fd, pack_header(geometry), 0)
+    except OSError:
+        os.ftruncate(fd, 0)  # there may be memory again when the next process comes
+        raise
+
+
+def _check_kind(fd: int) -> None:
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        raise BrokenSegmentError("it is no regular file")
+
+
+def _lock(fd: int) -> None:
+    """Whoever holds it needs microseconds; one that was stopped meanwhile must not stop us."""
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise OSError(errno.EBUSY, "another process keeps its segment locked") from None
+            time.sleep(0.001)
 
 
 def _is_being_made(fd: int) -> bool:

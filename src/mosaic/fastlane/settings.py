@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mosaic.contracts.worker_environment import FASTLANE_SEGMENT
-from mosaic.fastlane.layout import DEFAULT_MAX_DIM, DEFAULT_SLOTS, MAX_SLOTS
+from mosaic.fastlane.layout import DEFAULT_MAX_DIM, DEFAULT_SLOTS, MAX_SIDE, MAX_SLOTS
 from mosaic.fastlane.pacing import DEFAULT_BUDGET, DEFAULT_INTERVAL_S
 
 SEGMENT = FASTLANE_SEGMENT  # without it there is no live view
@@ -18,7 +18,6 @@ MAX_DIM = "CLEANRL_FASTLANE_MAX_DIM"
 BUDGET = "CLEANRL_FASTLANE_BUDGET"
 
 SINGLE, GRID, OFF = "single", "grid", "off"
-_LARGEST_DIM = 4096
 
 
 class Settings(NamedTuple):
@@ -48,7 +47,7 @@ def read_settings(variables: Mapping[str, str]) -> Settings:
         slot=int(_number(variables, SLOT, 0, 0, 10_000)),
         grid_limit=int(_number(variables, GRID_LIMIT, DEFAULT_SLOTS, 1, MAX_SLOTS)),
         interval_s=_number(variables, INTERVAL_MS, DEFAULT_INTERVAL_S * 1000, 0, 60_000) / 1000,
-        max_dim=int(_number(variables, MAX_DIM, DEFAULT_MAX_DIM, 16, _LARGEST_DIM)),
+        max_dim=int(_number(variables, MAX_DIM, DEFAULT_MAX_DIM, 16, MAX_SIDE)),
         budget=_number(variables, BUDGET, DEFAULT_BUDGET, 0.001, 1.0),
     )
 

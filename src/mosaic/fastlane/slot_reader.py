@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mosaic.fastlane.layout import CHANNELS, FRAME, PIXELS_OFFSET, SEQUENCE, STATE
+from mosaic.fastlane.layout import CHANNELS, FRAME, MAX_SIDE, PIXELS_OFFSET, SEQUENCE, STATE
 from mosaic.fastlane.segment import Segment
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.tiling import Picture
@@ -43,7 +43,9 @@ def read_frame(segment: Segment, slot: int, number: int) -> Picture | None:
     (sequence,) = SEQUENCE.unpack_from(head)
     found, width, height = FRAME.unpack_from(head, SEQUENCE.size)
     size = width * height * CHANNELS
-    if sequence != 2 * number or found != number or not 0 < size <= segment.geometry.frame_bytes:
+    if sequence != 2 * number or found != number or max(width, height) > MAX_SIDE:
+        return None
+    if not 0 < size <= segment.geometry.frame_bytes:
         return None
     pixels = segment.read(offset + PIXELS_OFFSET, size)
     is_whole = segment.read(offset, SEQUENCE.size) == head[: SEQUENCE.size]

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic.fastlane.layout import PAUSED, BrokenSegmentError, Lease
+from mosaic.fastlane.layout import LEASE_NS, PAUSED, BrokenSegmentError, Lease
 from mosaic.fastlane.segment import Segment, open_segment
 from mosaic.fastlane.slot_reader import SlotState, read_frame, read_state
 from mosaic.fastlane.slot_writer import Metrics
@@ -22,7 +22,6 @@ WAITING, LIVE, PAUSED_NOW, STALLED, ENDED, BROKEN = (
     "ended",
     "broken",
 )
-LEASE_NS = 3_000_000_000
 _STALLED_NS = 10_000_000_000
 _LOOK_NS = 100_000_000  # between two looks at whether the writers live
 
@@ -46,6 +45,7 @@ class Viewer:
         self._segment: Segment | None = None
         self._seen: dict[int, int] = {}  # slot: number of the frame shown
         self._pictures: dict[int, Picture] = {}
+        self._states: dict[int, SlotState] = {}  # the last whole one of each slot
         self._since_ns = 0  # when this segment was opened
         self._alive_ns = 0  # when a writer was last found alive
 
@@ -74,7 +74,7 @@ class Viewer:
     def _current(self) -> Segment | None:
         """The segment of the newest attempt: a new one has a new file under the same name."""
         try:
-            inode = self._path.stat().st_ino
+            inode = self._path.lstat().st_ino  # a link is none of ours
         except FileNotFoundError:
             self._alive_ns = 0
             return self._segment  # of a run that is over: its last picture stays
@@ -93,7 +93,7 @@ class Viewer:
         if now < lease.until_ns <= now + LEASE_NS:
             end = max(first + count, lease.first_slot + lease.slot_count)
             first = min(first, lease.first_slot)
-            count = min(end, segment.geometry.slots) - first
+            count = max(0, min(end, segment.geometry.slots) - first)
             interval = min(interval, lease.interval_ns or interval)
         segment.set_lease(Lease(now + LEASE_NS, first, count, interval))
 
@@ -101,9 +101,10 @@ class Viewer:
         first, count, _ = self._wanted
         written: dict[int, SlotState] = {}
         for slot in range(first, min(first + count, segment.geometry.slots)):
-            state = read_state(segment, slot)
+            # A writer that died within a change left nothing to read: what was known before stays.
+            state = read_state(segment, slot) or self._states.get(slot)
             if state is not None and state.updated_ns:
-                written[slot] = state
+                written[slot] = self._states[slot] = state
         if not written:
             return View(WAITING, "no environment has been stepped yet")
         is_new = False
@@ -136,7 +137,8 @@ class Viewer:
         if self._segment is not None:
             self._segment.close()
         self._segment = None
-        self._seen.clear()
+        for known in (self._seen, self._pictures, self._states):
+            known.clear()
         self._alive_ns = 0
 
 

@@ -30,14 +30,11 @@ class Bridge:
     """May be used from any thread, and after a fork: the child has a queue of its own."""
 
     def __init__(self, path: str, interval_s: float = INTERVAL_S) -> None:
-        self._interval_s = interval_s
+        self._path, self._interval_s = path, interval_s
         self._on_tick: Callable[[float, bool], None] | None = None
         self._start_over()
-        try:
-            self._fd: int | None = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-            self._identity = _identity(self._fd)
-        except OSError:
-            self._fd = None  # nobody reads, or nobody will
+        self._fd = self._open()
+        self._identity = None if self._fd is None else _identity(self._fd)
         atexit.register(self.close)
         os.register_at_fork(after_in_child=self._start_over)
 
@@ -49,6 +46,12 @@ class Bridge:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._stopping = threading.Event()
+
+    def _open(self) -> int | None:
+        try:
+            return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return None  # nobody reads, or nobody will
 
     def metric(self, name: str, value: float, step: int | None = None) -> None:
         self._put((self._outbox.metric, name, value, step))
@@ -64,6 +67,9 @@ class Bridge:
 
     def note(self, text: str) -> None:
         self._message(kind="note", text=text)
+
+    def vectors(self, gymnasium: str) -> None:
+        self._message(kind="vectors", gymnasium=gymnasium)
 
     def tensorboard(self, path: str) -> None:
         self._message(kind="tensorboard", path=path)
@@ -83,6 +89,8 @@ class Bridge:
         self._stopping.set()
         if thread is not None and thread is not threading.current_thread():
             thread.join(_LAST_CHANCE_S + _TICK_S)
+            if not thread.is_alive():  # a program whose exec fails goes on: with a new one
+                self._thread, self._stopping = None, threading.Event()
 
     def _message(self, **message: Any) -> None:
         self._put((self._outbox.message, message))
@@ -140,9 +148,8 @@ class Bridge:
         if fd is None:
             return False
         try:
-            # A script that closes descriptors it does not know may have a file of its own there.
             if _identity(fd) != self._identity:
-                raise OSError(errno.EBADF, "not the pipe any more")
+                fd = self._open_again()
             os.write(fd, line)
             return True
         except BlockingIOError:
@@ -155,7 +162,21 @@ class Bridge:
             self._fd = None
             return False
 
+    def _open_again(self) -> int:
+        """For a script that closes descriptors it does not know, and may have a file of its own
+        under that number."""
+        fd = self._open()
+        if fd is not None and _identity(fd) == self._identity:
+            self._fd = fd
+            return fd
+        if fd is not None:
+            os.close(fd)
+        raise OSError(errno.EBADF, "not the pipe any more")
 
-def _identity(fd: int) -> tuple[bool, int, int]:
-    status = os.fstat(fd)
+
+def _identity(fd: int) -> tuple[bool, int, int] | None:
+    try:
+        status = os.fstat(fd)
+    except OSError:
+        return None
     return stat.S_ISFIFO(status.st_mode), status.st_dev, status.st_ino

@@ -1,19 +1,21 @@
 """Outbox: what is sent when, so that neither the pipe nor its reader is flooded. Pure.
 
-Of each metric the newest value is kept until its turn, so the last one always arrives. Episodes
-beyond so many a second are merged into one message.
+Of each metric the newest value is kept until its turn, so the last one always arrives. Episodes go
+out many at a time; beyond so many a second they are merged into one message.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
 MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
 INTERVAL_S = 0.25  # between two values of one metric
-EPISODES_PER_S = 50
+EPISODES_PER_S = 5_000  # a microsecond each
 _MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
 _MAX_WAITING = 1000  # messages that are sent once
 _MAX_NAMES = 10_000  # whose last time is remembered
@@ -113,26 +115,39 @@ class Outbox:
         gained = max(0.0, now - self._refilled_at) * self._rate
         self._allowance = min(float(self._rate), self._allowance + gained)
         self._refilled_at = now
-        while (self._episodes or self._merged.count) and (is_last or self._allowance >= 1):
-            if self._episodes:
-                total, length, env, pid = self._episodes[0]
-                message = {
-                    "kind": "episode",
-                    "return": total,
-                    "length": length,
-                    "env": env,
-                    "pid": pid,
-                }
-            else:
-                message = self._merged.message()
-            if not write(line_of(message)):
+        while self._episodes and (is_last or self._allowance >= 1):
+            most = len(self._episodes) if is_last else int(self._allowance)
+            lines = _fitting(map(_episode_line, islice(self._episodes, most)))
+            if not write(b"".join(lines)):
+                return False
+            self._allowance -= len(lines)
+            for _ in lines:
+                self._episodes.popleft()
+        if self._merged.count and not self._episodes and (is_last or self._allowance >= 1):
+            if not write(line_of(self._merged.message())):
                 return False
             self._allowance -= 1
-            if self._episodes:
-                self._episodes.popleft()
-            else:
-                self._merged = Merged()
+            self._merged = Merged()
         return True
+
+
+def _episode_line(episode: Episode) -> bytes:
+    """As `line_of` would have it, in a third of the time."""
+    total, length, env, pid = episode
+    shown = float.__repr__(total) if math.isfinite(total) else json.dumps(total)
+    line = f'{{"kind":"episode","return":{shown},"length":{length},"env":{env},"pid":{pid}}}\n'
+    return line.encode("ascii")
+
+
+def _fitting(lines: Iterable[bytes]) -> list[bytes]:
+    """As many of them as a pipe takes at once."""
+    fitting, size = [], 0
+    for line in lines:
+        size += len(line)
+        if size > MAX_LINE_BYTES:
+            break
+        fitting.append(line)
+    return fitting
 
 
 def line_of(message: dict[str, Any]) -> bytes:

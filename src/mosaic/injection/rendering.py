@@ -15,7 +15,9 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mosaic.injection.headless import NO_GL, drawing_variables, gl_backend
+from mosaic.fastlane.gl_probe import NO_GL, gl_backend
+from mosaic.fastlane.mujoco_drawing import plain_drawing
+from mosaic.injection.headless import drawing_variables
 
 ARRAY = "rgb_array"
 
@@ -44,7 +46,10 @@ class Renderer:
         if hasattr(env, "mujoco_renderer"):
             variables.update(_mujoco_variables(os.environ))
         with set_meanwhile(variables), unchanged_randomness(env):
-            return _array_of(env)
+            try:
+                return _array_of(env)
+            except SystemExit as error:  # the script ends when it wants to, not when it is watched
+                raise RuntimeError("its render() wants to end the program") from error
 
 
 def _mujoco_variables(variables: Mapping[str, str]) -> dict[str, str]:
@@ -63,7 +68,8 @@ def _array_of(env: Any) -> Any:
         return env.render()
     env.render_mode = ARRAY
     try:
-        return env.render()
+        with plain_drawing(env):
+            return env.render()
     finally:
         env.render_mode = None
 

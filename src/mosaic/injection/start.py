@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HOOKS = {
     "gymnasium": "gymnasium_hooks",
     "gym": "gymnasium_hooks",
+    "envpool.python.envpool": "envpool_hooks",
     "stable_baselines3.common.monitor": "stable_baselines_hooks",
     "stable_baselines3.common.logger": "stable_baselines_hooks",
     "torch.utils.tensorboard.writer": "summary_writer_hooks",

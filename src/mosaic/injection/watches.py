@@ -5,49 +5,73 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from mosaic.fastlane.lane import Lane
 from mosaic.injection.bridge import Bridge
 from mosaic.injection.env_watch import NO_TAP, EnvWatch
 from mosaic.injection.rendering import Renderer, reason_without_view
 
+# Of one environment: an episode of Atari has at most 108,000.
 SILENT_STEPS = 200_000
 _PROGRESS_S = 1.0
 
 
+class Counted(Protocol):
+    """What counts: an environment, or a vector of them that is stepped as one."""
+
+    episodes: int
+    layer: type | None
+
+    @property
+    def steps(self) -> int: ...  # of the current episode; the longest, if there are several
+    @property
+    def all_steps(self) -> int: ...
+    def count(self, result: Any) -> None: ...
+    def start_episodes(self) -> None: ...
+
+
 class Watches:
     def __init__(self, bridge: Bridge, lane: Lane | None, note: Callable[[str], None]) -> None:
-        self._bridge, self._lane, self._note = bridge, lane, note
+        self._bridge, self._lane, self.note = bridge, lane, note
+        self.report = bridge.episode
         self.known: dict[int, EnvWatch] = {}  # by the id of the innermost environment
-        self._made = 0
-        self._steps_of_the_gone = self._episodes_of_the_gone = 0
+        self.vectors: dict[int, Counted] = {}  # by their own
+        self.made = 0
+        self._steps_of_the_gone = 0
         self._is_ticking = False
         self._forget_progress()
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _forget_progress(self) -> None:
-        self._seen_episodes = -1
-        self._steps_at_episode = 0
         self._reported_steps, self._reported_at = 0, 0.0
-        self._is_alarmed = False
 
     def of(self, unwrapped: Any) -> EnvWatch:
         """The watch of this environment, a new one when it is seen for the first time."""
         watch = self.known.get(id(unwrapped))
         if watch is None:
-            watch = EnvWatch(self._made, self._bridge.episode)
+            watch = EnvWatch(self.made, self.report)
             end = weakref.finalize(unwrapped, self._drop, id(unwrapped))
             end.atexit = False
             self.known[id(unwrapped)] = watch
-            self._made += 1
+            self.made += 1
         if watch.is_new:
             watch.is_new = False
             self._tap(watch, unwrapped)
+        self._start_ticking()
+        return watch
+
+    def add_vector(self, vector: Any, watch: Counted, size: int) -> None:
+        end = weakref.finalize(vector, self._drop_vector, id(vector))
+        end.atexit = False
+        self.vectors[id(vector)] = watch
+        self.made += size
+        self._start_ticking()
+
+    def _start_ticking(self) -> None:
         if not self._is_ticking:
             self._is_ticking = True
             self._bridge.each_tick(self._tick)
-        return watch
 
     def close(self, unwrapped: Any) -> None:
         """Its slot is free for another one; a reset opens it again."""
@@ -61,14 +85,18 @@ class Watches:
         if watch is not None:
             self._untap(watch)
             self._steps_of_the_gone += watch.all_steps
-            self._episodes_of_the_gone += watch.episodes
+
+    def _drop_vector(self, key: int) -> None:
+        watch = self.vectors.pop(key, None)
+        if watch is not None:
+            self._steps_of_the_gone += watch.all_steps
 
     def _tap(self, watch: EnvWatch, unwrapped: Any) -> None:
         if self._lane is None:
             return
         reason = reason_without_view(unwrapped)
         if reason is not None:
-            self._note(f"no live view of {type(unwrapped).__name__}: {reason}")
+            self.note(f"no live view of {type(unwrapped).__name__}: {reason}")
             return
         watch.tap = self._lane.tap(Renderer(unwrapped), watch.metrics) or NO_TAP
 
@@ -79,24 +107,23 @@ class Watches:
 
     def _tick(self, now: float, is_last: bool) -> None:
         """In the bridge's thread: how far the process is, and whether episodes end at all."""
-        watches = list(self.known.values())
-        steps = self._steps_of_the_gone + sum(watch.all_steps for watch in watches)
-        episodes = self._episodes_of_the_gone + sum(watch.episodes for watch in watches)
+        steps, longest = self._steps_of_the_gone, 0
+        for watches in (list(self.known.values()), list(self.vectors.values())):
+            for watch in watches:
+                steps += watch.all_steps
+                longest = max(longest, watch.steps)
         is_time = is_last or now >= self._reported_at + _PROGRESS_S
         if is_time and steps != self._reported_steps:
             self._reported_steps, self._reported_at = steps, now
             self._bridge.progress(steps)
-        if episodes != self._seen_episodes:
-            self._seen_episodes, self._steps_at_episode = episodes, steps
-            self._is_alarmed = False
-        elif steps - self._steps_at_episode >= SILENT_STEPS and not self._is_alarmed:
-            self._is_alarmed = True
-            self._note(f"no episode has ended for {SILENT_STEPS:,} steps")
+        if longest >= SILENT_STEPS:
+            self.note(f"no episode of an environment has ended for {SILENT_STEPS:,} steps")
 
     def _after_fork(self) -> None:
         """The parent keeps its view; here environments are seen again when they are reset."""
         self._is_ticking = False
-        self._steps_of_the_gone = self._episodes_of_the_gone = 0
+        self._steps_of_the_gone = 0
         self._forget_progress()
+        self.vectors.clear()
         for watch in self.known.values():
             watch.tap, watch.is_new = NO_TAP, True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,9 +23,21 @@ def unlink_shared_memory(prefixes: Iterable[str], folder: Path = SHARED_MEMORY) 
     for name in names:
         path = folder / name
         try:
-            if path.lstat().st_uid == os.getuid():
+            about = path.lstat()
+            if about.st_uid != os.getuid():
+                continue
+            if stat.S_ISDIR(about.st_mode):
+                _remove_folder(path)
+            else:
                 path.unlink()
-                removed.append(name)
+            removed.append(name)
         except OSError:
             continue
     return tuple(removed)
+
+
+def _remove_folder(path: Path) -> None:
+    # Imported here: hardly any run leaves one, and every run host would pay for it.
+    import shutil
+
+    shutil.rmtree(path)

@@ -8,13 +8,16 @@ import shutil
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from mosaic.errors import ConfigError
 
 PYTHON_WORDS = ("python", "python3")
 _MAX_NAMES = 20_000  # looked through for a similar one
-# Options of the interpreter after which no script follows, or a word that is none.
-_OPTIONS_WITH_A_WORD = ("-W", "-X", "--check-hash-based-pycs")
+# Options of the interpreter to which the next word, or the rest of theirs, belongs.
+_OPTIONS_WITH_A_WORD = "WXm"
+_LONG_OPTION_WITH_A_WORD = "--check-hash-based-pycs"
+_BLINDING = "EIS"  # with these our hooks are not imported
 
 
 def working_folder(cwd: str | None) -> Path:
@@ -53,25 +56,52 @@ def resolve_command(
 
 def script_of(words: Sequence[str]) -> str:
     """The script that an interpreter is given as its first argument; empty for -m, -c or none."""
-    rest = iter(words[1:])
-    for word in rest:
-        if word in _OPTIONS_WITH_A_WORD:
-            next(rest, None)
-        elif word.startswith("-"):
-            if word.lstrip("-")[:1] in ("m", "c", ""):
-                return ""
-        else:
-            return word
-    return ""
+    return _interpreted(words).script
+
+
+def blinding_option(words: Sequence[str]) -> str:
+    """The option with which Python ignores PYTHONPATH or `sitecustomize`; empty without one."""
+    if not Path(words[0]).name.startswith(("python", "pypy")):
+        return ""
+    letters = _interpreted(words).letters
+    return next((f"-{letter}" for letter in letters if letter in _BLINDING), "")
 
 
 def command_label(words: Sequence[str]) -> str:
     """A short name of a command: `train` of `python train.py --seed 1`."""
-    if "-m" in words[1:-1]:
-        return words[words.index("-m", 1) + 1]
-    if script := script_of(words):
-        return Path(script).stem
-    return Path(words[0]).name
+    found = _interpreted(words)
+    return found.module or Path(found.script or words[0]).stem
+
+
+class _Interpreted(NamedTuple):
+    letters: str  # of all options, which may share a word: `-um`
+    script: str = ""
+    module: str = ""
+
+
+def _interpreted(words: Sequence[str]) -> _Interpreted:
+    """The command line of an interpreter, as Python reads it."""
+    letters = ""
+    rest = iter(words[1:])
+    for word in rest:
+        if not word.startswith("-"):
+            return _Interpreted(letters, script=word)
+        if word in ("-", "--"):
+            break
+        if word.startswith("--"):
+            if word == _LONG_OPTION_WITH_A_WORD:
+                next(rest, None)
+            continue
+        for place, letter in enumerate(word[1:], start=2):
+            letters += letter
+            if letter == "c":
+                return _Interpreted(letters)
+            if letter in _OPTIONS_WITH_A_WORD:
+                value = word[place:] or next(rest, "")
+                if letter == "m":
+                    return _Interpreted(letters, module=value)
+                break
+    return _Interpreted(letters)
 
 
 def _on_path(word: str, folder: Path, path: str) -> str:

@@ -11,6 +11,13 @@ import mosaic
 from mosaic.injection.variables import SITE_FOLDER
 
 
+def is_name_taken(folder: Path) -> bool:
+    """Whether a script in this folder has a `mosaic` of its own: it would get ours instead."""
+    theirs = folder / "mosaic" / "__init__.py"
+    is_package = theirs.is_file() and not theirs.samefile(mosaic.__file__)
+    return is_package or (folder / "mosaic.py").is_file()
+
+
 @contextlib.contextmanager
 def import_folders(run_directory: Path | None) -> Iterator[tuple[str, ...]]:
     """For PYTHONPATH: the folder of our sitecustomize, and one with `mosaic` and nothing else.

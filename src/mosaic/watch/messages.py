@@ -56,7 +56,13 @@ class Folder(NamedTuple):
     path: str
 
 
-Message = Metric | Episode | Episodes | Progress | Note | Folder
+class Vectors(NamedTuple):
+    """Vectors of environments that a script for Gymnasium before 1.0 would misread."""
+
+    gymnasium: str  # the version
+
+
+Message = Metric | Episode | Episodes | Progress | Note | Folder | Vectors
 
 
 def parse_message(line: bytes) -> Message | None:
@@ -113,6 +119,10 @@ def _folder(data: dict[str, Any]) -> Folder:
     return Folder(data["kind"], _text(data["path"], MAX_PATH))
 
 
+def _vectors(data: dict[str, Any]) -> Vectors:
+    return Vectors(_text(data["gymnasium"], MAX_NAME))
+
+
 _KINDS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "metric": _metric,
     "episode": _episode,
@@ -121,6 +131,7 @@ _KINDS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "note": _note,
     "tensorboard": _folder,
     "wandb": _folder,
+    "vectors": _vectors,
 }
 
 

@@ -17,10 +17,11 @@ from mosaic.watch.messages import (
     Metric,
     Note,
     Progress,
+    Vectors,
 )
+from mosaic.watch.missing_returns import MissingReturns
 
 MAX_METRIC_NAMES = 5_000
-MAX_NOTES = 1_000
 MAX_FOLDERS = 100
 MAX_PROCESSES = 4_096
 BEAT_INTERVAL_S = 2.0
@@ -45,20 +46,26 @@ class Reporter(Protocol):
     ) -> None: ...
     def progress(self, *, steps: int | None = None, episodes: int | None = None) -> None: ...
     def heartbeat(self, **details: Any) -> None: ...
-    def note(self, text: str) -> None: ...
 
 
 class Recorder:
     """Call `take` with each message, `tick` now and then, and `finish` at the end."""
 
-    def __init__(self, run: Reporter, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        run: Reporter,
+        say: Callable[[str], bool],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`say` takes a sentence for people; False when there were too many."""
         self._run = run
+        self._say = say
         self._clock = clock
         self.folders: dict[Folder, None] = {}  # in the order they were named
         self.headlines: dict[str, str] = {}  # headline: the script's own name for it
         self.dropped = 0
         self._names: dict[str, str | None] = {}  # every metric seen, and which headline it is
-        self._notes = 0
+        self._missing_returns = MissingReturns()
         self._steps_by_process: dict[int, int] = {}
         self._largest_metric_step = 0
         self._steps_in_episodes = 0
@@ -92,7 +99,9 @@ class Recorder:
             case Progress():
                 self._take_progress(message)
             case Note():
-                self._take_note(message)
+                self._note(message.text)
+            case Vectors():
+                self._missing_returns.vectors_were_made(message.gymnasium)
             case Folder():
                 if len(self.folders) < MAX_FOLDERS:
                     self.folders[message] = None
@@ -100,6 +109,7 @@ class Recorder:
     def tick(self) -> None:
         """Let progress be seen that no metric tells; also ends an episode without a length."""
         self._end_episode(0)
+        self._look_for_returns()
         told = (self._run.steps, self._run.episodes)
         now = self._clock()
         if told != self._told and now - self._told_at >= BEAT_INTERVAL_S:
@@ -108,6 +118,7 @@ class Recorder:
 
     def finish(self) -> None:
         self._end_episode(0)
+        self._look_for_returns()
 
     def _take_metric(self, metric: Metric) -> None:
         if metric.name not in self._names:
@@ -122,6 +133,7 @@ class Recorder:
         if metric.step is not None and metric.step > self._largest_metric_step:
             self._largest_metric_step = metric.step
             self._advance()
+        self._missing_returns.metric_came(metric.name)
         step = self.last_step if metric.step is None else metric.step
         self._run.metric(metric.name, metric.value, step)
         if not self._has_real_episodes:
@@ -171,11 +183,14 @@ class Recorder:
             known[progress.pid] = max(known.get(progress.pid, 0), progress.steps)
             self._advance()
 
-    def _take_note(self, note: Note) -> None:
-        if self._notes < MAX_NOTES:
-            self._notes += 1
-            self._run.note(note.text)
-        else:
+    def _look_for_returns(self) -> None:
+        if self._has_real_episodes:
+            alarm = self._missing_returns.alarm(self.last_step, self._run.episodes)
+            if alarm is not None:
+                self._note(alarm)
+
+    def _note(self, text: str) -> None:
+        if not self._say(text):
             self.dropped += 1
 
     def _advance(self) -> None:

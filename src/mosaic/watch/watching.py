@@ -12,11 +12,18 @@ from typing import Any
 from mosaic.errors import ProgramError
 from mosaic.watch.artifact_list import ArtifactList
 from mosaic.watch.bridge import Bridge, bridge_pipe
-from mosaic.watch.command import resolve_command, search_path, working_folder
+from mosaic.watch.command import (
+    blinding_option,
+    resolve_command,
+    script_of,
+    search_path,
+    working_folder,
+)
 from mosaic.watch.config import ScriptConfig
 from mosaic.watch.ending import failure_of, how_it_ended
 from mosaic.watch.environment import script_environment
-from mosaic.watch.import_folders import import_folders
+from mosaic.watch.import_folders import import_folders, is_name_taken
+from mosaic.watch.notes import Notes
 from mosaic.watch.recorder import Recorder
 from mosaic.watch.script_process import ScriptProcess
 from mosaic.watch.stopping import StopLadder
@@ -39,11 +46,15 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
     """The command's status as subprocess has it, and the failure if it is one."""
     folder = working_folder(script.cwd)
     argv = _argv(script, folder)
-    recorder = Recorder(run)
+    notes = Notes(run)
+    recorder = Recorder(run, notes.say)
     artifacts = ArtifactList(run, folder)
+    blinded = _blinded_by(script, folder)
+    if blinded:
+        notes.say(f"{blinded}: no episodes, metrics or frames")
     with import_folders(run.directory) as folders, bridge_pipe(run.run_id) as pipe:
         environment = script_environment(
-            os.environ, script, bridge=str(pipe), import_folders=folders
+            os.environ, script, bridge=str(pipe), import_folders=() if blinded else folders
         )
         bridge = Bridge(pipe, recorder.take, recorder.tick)
         try:
@@ -57,13 +68,23 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
         finally:
             bridge.close()
     recorder.finish()
-    _tell_the_rest(run, bridge, recorder)
+    _tell_the_rest(run, bridge, recorder, notes)
     artifacts.refresh(recorder.folders, recorder.last_step)
     if run.is_stopping:
         # What it did when it was told to end is no failure.
         run.note(f"the script {how_it_ended(status)} after it was told to stop")
         return status, None
     return status, failure_of(status, script.command, process.last_lines(_LINES_KEPT))
+
+
+def _blinded_by(script: ScriptConfig, folder: Path) -> str:
+    """Why our hooks cannot be used; empty when they can."""
+    if option := blinding_option(script.command):
+        return f"python {option} does not import our hooks"
+    path = script_of(script.command)
+    if is_name_taken((folder / path).parent if path else folder):
+        return "the script has a module mosaic of its own, which is not ours to replace"
+    return ""
 
 
 def _accompany(
@@ -97,11 +118,12 @@ def _has_to_stop(run: AnyRun, process: ScriptProcess, bridge: Bridge) -> bool:
     return is_stopping
 
 
-def _tell_the_rest(run: AnyRun, bridge: Bridge, recorder: Recorder) -> None:
+def _tell_the_rest(run: AnyRun, bridge: Bridge, recorder: Recorder, notes: Notes) -> None:
     if bridge.garbage:
-        run.note(f"{bridge.garbage} lines on the bridge were no messages and were left out")
+        notes.say(f"{bridge.garbage} lines on the bridge were no messages and were left out")
     if recorder.dropped:
         run.note(f"{recorder.dropped} metrics and notes beyond the limit were left out")
+    notes.keep()
     if recorder.headlines:
         write_manifest(run, metadata={"headlines": recorder.headlines})
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mosaic.cli.frames_command import frames, local_directory
-from mosaic.cli.live_frames import watched_slots
+from mosaic.cli.live_frames import LiveView, watched_slots
 from mosaic.cli.main import build_parser, main
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.errors import RequestError
+from mosaic.fastlane.viewer import View, Viewer
 
 
 def parsed(*words: str) -> argparse.Namespace:
@@ -86,3 +88,28 @@ def test_a_run_of_another_machine_is_refused_with_the_reason(tmp_path: Path) -> 
     for paths in ({}, {"run_directory": str(tmp_path / "elsewhere")}):
         with pytest.raises(RequestError, match="cannot be relayed yet"):
             local_directory(record(**paths))
+
+
+class LostFate:
+    """Of a run whose daemon is gone."""
+
+    is_over, is_unknown = False, True
+
+
+@pytest.mark.parametrize(
+    ("status", "is_enough"),
+    [
+        ("live", False),
+        ("paused", False),
+        ("stalled", False),
+        ("ended", True),
+        ("broken", True),
+        ("waiting", True),
+    ],
+)
+def test_without_a_daemon_only_what_goes_on_is_watched(
+    status: str, is_enough: bool, tmp_path: Path
+) -> None:
+    fate: Any = LostFate()
+    view = LiveView(Viewer(tmp_path / "none"), fate, parsed(), None)
+    assert view._is_enough(View(status)) is is_enough

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mosaic.client import daemon_process
 from mosaic.client.daemon_process import ensure_daemon, living_daemon, stop_daemon
 from mosaic.errors import TrainerUnreachableError
 from mosaic.paths import Home
@@ -59,3 +60,21 @@ def test_without_announcement_there_is_no_daemon(home: Home) -> None:
     assert living_daemon(home) is None
     with pytest.raises(TrainerUnreachableError, match="No daemon"):
         ensure_daemon(home, may_start=False, timeout_s=0)
+
+
+def test_whoever_lost_the_race_waits_for_the_winner(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[Home] = []
+
+    class LosingStart:
+        def __init__(self, home: Home, options: object) -> None:
+            starts.append(home)
+
+        def lost_the_race(self) -> bool:
+            return True
+
+    monkeypatch.setattr(daemon_process, "_Start", LosingStart)
+    with pytest.raises(TrainerUnreachableError):
+        ensure_daemon(home, timeout_s=0.3)
+    assert len(starts) == 1

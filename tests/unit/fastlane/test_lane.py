@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from mosaic.fastlane.lane import Lane, Tap
+from mosaic.fastlane.layout import Lease
 from mosaic.fastlane.segment import open_segment, segment_path
 from mosaic.fastlane.settings import Settings
 from mosaic.fastlane.slot_writer import Metrics
@@ -149,3 +151,29 @@ def test_no_segment_no_tap_no_harm(tmp_path: Path, errors: list[str]) -> None:
     lane = make_lane(tmp_path / "missing" / "segment", errors)
     assert lane.tap(Environment().render, Environment().metrics) is None
     assert "no live view" in errors[0]
+
+
+def test_a_lease_of_garbage_puts_nobody_to_sleep(path: Path, errors: list[str]) -> None:
+    environment = Environment()
+    lane = make_lane(path, errors)
+    tap = tap_of(lane, environment)
+    lane._wake(Lease(2**64 - 1, 0, 1, 2**64 - 1))
+    assert not tap.is_due
+    soon = time.monotonic_ns() + 10**9
+    assert lane._wake(Lease(soon, 0, 1, 2**64 - 1)) <= 2.5
+
+
+def test_a_segment_that_is_cut_off_is_said_once(path: Path, errors: list[str]) -> None:
+    environment = Environment()
+    tap = tap_of(make_lane(path, errors), environment)
+    os.truncate(path, 0)
+    deadline = time.monotonic() + PATIENCE_S
+    while not errors and time.monotonic() < deadline:
+        environment.step(tap)
+        time.sleep(0.001)
+    for _ in range(100):
+        environment.step(tap)
+    assert errors == [
+        "no live view of environment 0: its shared memory is of no use: it has been cut off"
+    ]
+    assert environment.renderings == 0

@@ -10,6 +10,7 @@ import pytest
 from mosaic.fastlane.layout import (
     DEFAULT_BYTES,
     HEADER,
+    LEASE_NS,
     MAX_SLOTS,
     RING,
     BrokenSegmentError,
@@ -85,3 +86,4 @@ def test_a_lease_covers_its_slots_until_it_ends() -> None:
     assert [lease.covers(slot, 99) for slot in range(4)] == [False, True, True, False]
     assert not lease.covers(1, 100)
     assert not Lease().covers(0, 0)
+    assert not Lease(LEASE_NS + 100, 1, 2).covers(1, 99), "nobody asks for so long"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import random
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from mosaic.fastlane.layout import (
     EVALUATING,
+    FRAME,
     PIXELS_OFFSET,
     SEQUENCE,
     BrokenSegmentError,
@@ -143,6 +146,47 @@ def test_links_are_not_followed(path: Path, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic"):
         make_segment(path, GEOMETRY)
     assert (tmp_path / "secret").read_bytes() == b"secret"
+
+
+def test_a_segment_that_somebody_keeps_locked_is_no_reason_to_wait_for_ever(
+    segment: Segment, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mosaic.fastlane.segment._LOCK_WAIT_S", 0.01)
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        with pytest.raises(OSError, match="keeps its segment locked"):
+            make_segment(path, GEOMETRY)
+    assert make_segment(path, GEOMETRY).geometry == GEOMETRY
+
+
+def test_without_memory_for_a_header_the_next_may_try_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mosaic.fastlane.segment.os.pwrite", full)
+        with pytest.raises(OSError, match="No space"):
+            make_segment(path, GEOMETRY)
+    assert make_segment(path, GEOMETRY).geometry == GEOMETRY
+
+
+def test_pipes_are_no_segments(path: Path) -> None:
+    os.mkfifo(path)
+    with pytest.raises(BrokenSegmentError, match="no regular file"):
+        make_segment(path, GEOMETRY)
+    with pytest.raises(BrokenSegmentError, match="no regular file"):
+        open_segment(path)
+
+
+@pytest.mark.parametrize(("width", "height"), [(5000, 1), (1, 5000), (2**40, 0), (0, 0)])
+def test_frames_of_absurd_sizes_are_none(tmp_path: Path, width: int, height: int) -> None:
+    segment = make_segment(tmp_path / "large", Geometry(1, 24_000))
+    publish(SlotWriter(segment, 0), 1)
+    offset = segment.geometry.frame_offset(0, 1) + SEQUENCE.size
+    os.pwrite(segment.fd, FRAME.pack(1, width, height), offset)
+    assert read_frame(segment, 0, 1) is None
 
 
 def test_random_bytes_behind_a_sound_header_do_no_harm(segment: Segment) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.fastlane.layout import PAUSED, Geometry
+from mosaic.fastlane.layout import PAUSED, SEQUENCE, Geometry
 from mosaic.fastlane.segment import Segment, make_segment, segment_path
 from mosaic.fastlane.slot_reader import SlotState
 from mosaic.fastlane.slot_writer import Metrics, SlotWriter
@@ -17,6 +17,7 @@ from mosaic.fastlane.viewer import Viewer, is_running, judged
 from mosaic.processes import stat_fields
 
 GEOMETRY = Geometry(4, 3000)
+GREY = 96  # of the lines between pictures
 
 
 @pytest.fixture
@@ -73,8 +74,8 @@ def test_a_grid_of_those_that_have_something_to_show(segment: Segment, path: Pat
         show(segment, slot, slot + 1)
     picture = viewer.poll().picture
     assert picture is not None
-    assert (picture.width, picture.height) == (30, 8)
-    assert set(picture.pixels) == {1, 2, 4}
+    assert (picture.width, picture.height) == (34, 8)
+    assert set(picture.pixels) - {GREY} == {1, 2, 4}
 
 
 def test_watching_holds_a_lease_that_ends(segment: Segment, path: Path) -> None:
@@ -136,6 +137,61 @@ def test_whatever_the_bytes_are_nothing_is_raised(segment: Segment, path: Path) 
             path.unlink()
             segment.close()
             segment = make_segment(path, GEOMETRY)
+
+
+def test_a_slot_that_the_run_does_not_have(segment: Segment, path: Path) -> None:
+    viewer, other = Viewer(path, first_slot=10), Viewer(path)
+    show(segment, 0, 5)
+    for _ in range(3):
+        assert viewer.poll().status == "waiting"
+        assert other.poll().status == "live"
+    lease = segment.lease()
+    assert lease.covers(0, lease.until_ns - 1)
+
+
+def test_a_writer_that_died_within_a_change_is_remembered(segment: Segment, path: Path) -> None:
+    viewer = Viewer(path)
+    show(segment, 0, 5, steps=9)
+    viewer.poll()
+    os.pwrite(segment.fd, SEQUENCE.pack(5), GEOMETRY.state_offset(0))
+    view = viewer.poll()
+    assert (view.status, view.metrics) == ("live", (Metrics(steps=9),))
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_what_takes_the_place_of_a_segment_is_a_sentence(
+    segment: Segment, path: Path, is_watched: bool
+) -> None:
+    show(segment, 0, 5)
+    viewer = Viewer(path)
+    for put, reason in (
+        (lambda: os.mkfifo(path), "it is no regular file"),
+        (lambda: path.symlink_to("/dev/zero"), "it is a link"),
+        (lambda: path.symlink_to("nothing"), "it is a link"),
+        (path.mkdir, "Is a directory"),
+    ):
+        if is_watched:
+            viewer.poll()
+        path.unlink()
+        put()
+        view = viewer.poll()
+        assert (view.status, view.message) == ("broken", f"{path.name} cannot be read: {reason}")
+
+
+def test_pictures_of_an_earlier_attempt_are_not_shown_with_those_of_the_next(
+    segment: Segment, path: Path
+) -> None:
+    viewer = Viewer(path, slot_count=2)
+    show(segment, 0, 5)
+    show(segment, 1, 6)
+    viewer.poll()
+    path.unlink()
+    successor = make_segment(path, GEOMETRY)
+    SlotWriter(successor, 0).update(Metrics())
+    show(successor, 1, 7)
+    picture = viewer.poll().picture
+    assert picture is not None
+    assert set(picture.pixels) - {GREY} == {0, 7}
 
 
 def state(

@@ -108,8 +108,33 @@ def test_it_never_writes_into_a_file_that_took_the_place_of_its_pipe(
     theirs = tmp_path / "data"
     with theirs.open("wb") as file:
         os.dup2(file.fileno(), fd)  # a script that closes what it does not know, then opens
-    bridge.note("secret")
+    bridge.note("for people")
     bridge.close()
     os.close(fd)
     assert theirs.read_bytes() == b""
+    assert [message["text"] for message in reader.messages()] == ["for people"], "opened again"
+    assert bridge._fd not in (None, fd)
+
+
+def test_another_pipe_under_its_name_gets_nothing(reader: Reader) -> None:
+    bridge = Bridge(str(reader.path), interval_s=0.0)
+    fd = bridge._fd
+    assert fd is not None
+    os.close(fd)
+    reader.path.unlink()
+    os.mkfifo(reader.path)
+    other = os.open(reader.path, os.O_RDONLY | os.O_NONBLOCK)
+    bridge.note("for people")
+    bridge.close()
+    assert os.read(other, 100) == b""
+    os.close(other)
     assert bridge._fd is None
+
+
+def test_after_its_end_it_can_be_used_again(reader: Reader) -> None:
+    """A program that wanted to become another one, and could not."""
+    bridge = Bridge(str(reader.path), interval_s=0.0)
+    for text in ("one", "two"):
+        bridge.note(text)
+        bridge.close()
+    assert [message["text"] for message in reader.messages()] == ["one", "two"]

@@ -59,8 +59,9 @@ class World:
     """The classes of a library, fresh for each test, with our layers on them."""
 
     def __init__(self) -> None:
-        self.bridge, self.lane, self.notes = FakeBridge(), FakeLane(), list[str]()
-        self.watches = Watches(self.bridge, self.lane, self.notes.append)  # type: ignore[arg-type]
+        self.bridge, self.lane = FakeBridge(), FakeLane()
+        self.notes: dict[str, None] = {}  # each once, as a session has them
+        self.watches = Watches(self.bridge, self.lane, self._note)  # type: ignore[arg-type]
         self.layers = Layers(self.watches, Complaints())
         library: Any = types.ModuleType("library")
         with open(environments.__file__) as file:
@@ -73,6 +74,9 @@ class World:
             self.layers.follow_reset(kind)
         for kind in (self.Env, self.Wrapper):
             self.layers.follow_close(kind)
+
+    def _note(self, text: str) -> None:
+        self.notes[text] = None
 
 
 def _order_methods() -> dict[str, Any]:
@@ -262,14 +266,25 @@ def test_progress_and_the_alarm_when_no_episode_ends(world: World) -> None:
     env.step(0)
     env._mosaic_watch.steps = SILENT_STEPS - 1  # as if it had been stepped that often
     world.bridge.tick(3.0, False)
-    assert (world.bridge.steps, world.notes) == ([SILENT_STEPS - 1], [])
+    assert (world.bridge.steps, list(world.notes)) == ([SILENT_STEPS - 1], [])
     env.step(0)
     for now in (3.1, 3.2):
         world.bridge.tick(now, False)
-    assert world.notes == ["no episode has ended for 200,000 steps"]
+    assert list(world.notes) == ["no episode of an environment has ended for 200,000 steps"]
     assert world.bridge.steps == [SILENT_STEPS - 1], "not more often than once a second"
     world.bridge.tick(3.3, True)
     assert world.bridge.steps[-1] == SILENT_STEPS
+
+
+def test_many_environments_with_long_episodes_are_no_alarm(world: World) -> None:
+    envs = [world.Corridor(length=SILENT_STEPS) for _ in range(100)]
+    for env in envs:
+        env.reset()
+        env.step(0)
+        env._mosaic_watch.steps = 27_000
+    world.bridge.tick(3.0, False)
+    assert world.bridge.steps == [2_700_000]
+    assert not world.notes
 
 
 def test_a_vector_of_environments_is_not_one(world: World) -> None:

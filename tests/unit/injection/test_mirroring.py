@@ -25,6 +25,7 @@ def test_scalars_of_all_kinds_are_numbers_and_the_rest_is_none() -> None:
 def test_steps_are_whole_or_none() -> None:
     assert whole(np.int64(7)) == 7
     assert whole(None) is whole(float("nan")) is whole(float("inf")) is whole("x") is None
+    assert whole(-1) is whole(2**70) is None, "a count that a run can take, or none"
 
 
 def test_inner_dictionaries_get_dotted_names() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from mosaic.injection.outbox import MAX_LINE_BYTES, Episode, Outbox, line_of
@@ -20,7 +21,7 @@ class Pipe:
         return True
 
     def taken(self) -> list[dict[str, Any]]:
-        found = [json.loads(line) for line in self.lines]
+        found = [json.loads(line) for lines in self.lines for line in lines.splitlines()]
         self.lines.clear()
         return found
 
@@ -79,6 +80,30 @@ def test_few_episodes_are_sent_one_by_one() -> None:
     assert pipe.taken() == [
         {"kind": "episode", "return": 21.0, "length": 21, "env": 0, "pid": 4711}
     ]
+
+
+def test_many_episodes_share_a_write_that_a_pipe_takes_whole() -> None:
+    outbox, pipe = Outbox(), Pipe()
+    for index in range(1000):
+        outbox.episode(Episode(index / 3, index, index % 8, 4_194_304))
+    outbox.episode(Episode(math.nan, 1, 0, 1))
+    assert outbox.drain(10.0, pipe)
+    assert len(pipe.lines) < 25
+    assert max(map(len, pipe.lines)) <= MAX_LINE_BYTES
+    *messages, last = pipe.taken()
+    assert [message["return"] for message in messages] == [index / 3 for index in range(1000)]
+    assert [message["env"] for message in messages] == [index % 8 for index in range(1000)]
+    assert math.isnan(last["return"])
+
+
+def test_episodes_stay_in_order_when_the_pipe_is_full() -> None:
+    outbox, pipe = Outbox(), Pipe(room=1)
+    for index in range(200):
+        outbox.episode(Episode(float(index), 1, 0, 1))
+    assert not outbox.drain(10.0, pipe)
+    pipe.room = 100
+    assert outbox.drain(10.0, pipe)
+    assert [message["return"] for message in pipe.taken()] == [float(index) for index in range(200)]
 
 
 def test_episodes_beyond_the_rate_are_merged_and_none_is_forgotten() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mosaic.injection import headless, rendering
+from mosaic.fastlane import gl_probe
+from mosaic.injection import rendering
 from mosaic.injection.rendering import Renderer, reason_without_view
 from tests.unit.injection.environments import Corridor
 
@@ -97,19 +98,15 @@ def test_mujoco_draws_with_egl_then_with_osmesa(
 
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("MUJOCO_GL", raising=False)
-    monkeypatch.setattr(headless, "_can_load", lambda library: library in loadable)
-    headless.gl_backend.cache_clear()
+    monkeypatch.setattr(gl_probe, "_can_load", lambda library: library in loadable)
     robot = Robot()
-    try:
-        assert Renderer(robot)() == expected
-        assert "MUJOCO_GL" not in os.environ
-        monkeypatch.setattr(rendering, "gl_backend", lambda: None)
-        with pytest.raises(RuntimeError, match="neither EGL nor OSMesa is installed"):
-            Renderer(robot)()
-        monkeypatch.setenv("DISPLAY", ":0")
-        assert Renderer(robot)() is None, "with a display it is left to MuJoCo"
-    finally:
-        headless.gl_backend.cache_clear()
+    assert Renderer(robot)() == expected
+    assert "MUJOCO_GL" not in os.environ
+    monkeypatch.setattr(rendering, "gl_backend", lambda: None)
+    with pytest.raises(RuntimeError, match="neither libEGL nor libOSMesa"):
+        Renderer(robot)()
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert Renderer(robot)() is None, "with a display it is left to MuJoCo"
 
 
 def test_why_an_environment_is_not_shown() -> None:

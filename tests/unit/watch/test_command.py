@@ -9,6 +9,7 @@ import pytest
 
 from mosaic.errors import ConfigError
 from mosaic.watch.command import (
+    blinding_option,
     command_label,
     resolve_command,
     script_of,
@@ -106,18 +107,40 @@ def test_a_working_folder_must_be_one(tmp_path: Path) -> None:
     ("command", "script", "label"),
     [
         ("python train.py --seed 1", "train.py", "train"),
-        ("python -u -W ignore a/b.py -m x", "a/b.py", "x"),
+        ("python -u -W ignore a/b.py -m x", "a/b.py", "b"),
+        ("python -uWignore -X dev a/b.py", "a/b.py", "b"),
+        ("python -um package.train --seed 1", "", "package.train"),
+        ("python -mpackage.train train.py", "", "package.train"),
+        ("python --check-hash-based-pycs always a.py", "a.py", "a"),
+        ("python -uc pass train.py", "", "python"),
         ("python -m package.train --seed 1", "", "package.train"),
         ("python -c pass", "", "python"),
         ("python -", "", "python"),
         ("/usr/bin/bash run.sh", "run.sh", "run"),
-        ("./run.sh", "", "run.sh"),
+        ("./run.sh", "", "run"),
     ],
 )
 def test_a_command_has_a_name(command: str, script: str, label: str) -> None:
     words = command.split()
     assert script_of(words) == script
     assert command_label(words) == label
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("python train.py -I", ""),
+        ("python -I train.py", "-I"),
+        ("/venv/bin/python3.12 -uS -m train", "-S"),
+        ("python -Em train", "-E"),
+        ("python -m train -E", ""),
+        ("python -WIgnore train.py", ""),
+        ("python -c pass -S", ""),
+        ("bash -I run.sh", ""),
+    ],
+)
+def test_options_that_keep_our_hooks_out_are_known(command: str, option: str) -> None:
+    assert blinding_option(command.split()) == option
 
 
 def test_the_chosen_environment_comes_first_on_the_path() -> None:

@@ -19,6 +19,7 @@ from mosaic.watch.messages import (
     Metric,
     Note,
     Progress,
+    Vectors,
     parse_message,
 )
 
@@ -43,6 +44,7 @@ def parsed(**message: Any) -> Any:
         ({"kind": "note", "text": " hm "}, Note("hm")),
         ({"kind": "tensorboard", "path": "/runs/a"}, Folder("tensorboard", "/runs/a")),
         ({"kind": "wandb", "path": "/wandb"}, Folder("wandb", "/wandb")),
+        ({"kind": "vectors", "gymnasium": "1.4.0"}, Vectors("1.4.0")),
     ],
 )
 def test_messages_are_understood(message: dict[str, Any], meaning: object) -> None:

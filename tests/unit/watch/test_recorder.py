@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mosaic.watch import recorder as module
-from mosaic.watch.messages import Episode, Episodes, Folder, Metric, Note, Progress
+from mosaic.watch.messages import Episode, Episodes, Folder, Metric, Note, Progress, Vectors
 from mosaic.watch.recorder import BEAT_INTERVAL_S, Recorder
 
 
@@ -34,8 +34,9 @@ class FakeRun:
     def heartbeat(self, **details: Any) -> None:
         self.beats += 1
 
-    def note(self, text: str) -> None:
+    def say(self, text: str) -> bool:
         self.notes.append(text)
+        return len(self.notes) <= 2
 
 
 class Clock:
@@ -57,7 +58,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def recorder(run: FakeRun, clock: Clock) -> Recorder:
-    return Recorder(run, clock)
+    return Recorder(run, run.say, clock)
 
 
 def test_a_missing_step_is_the_last_known_one(recorder: Recorder, run: FakeRun) -> None:
@@ -155,7 +156,7 @@ def test_progress_that_no_metric_tells_is_told_now_and_then(
 def test_hostile_numbers_of_things_are_bounded(
     recorder: Recorder, run: FakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("MAX_METRIC_NAMES", "MAX_NOTES", "MAX_FOLDERS", "MAX_PROCESSES"):
+    for name in ("MAX_METRIC_NAMES", "MAX_FOLDERS", "MAX_PROCESSES"):
         monkeypatch.setattr(module, name, 2)
     for number in range(5):
         recorder.take(Metric(f"m{number}", 1.0, 1))
@@ -164,7 +165,57 @@ def test_hostile_numbers_of_things_are_bounded(
         recorder.take(Progress(10, pid=number))
     recorder.take(Metric("m0", 2.0, 2))
     assert [name for name, _, _ in run.points] == ["m0", "m1", "m0"]
-    assert run.notes == ["n0", "n1"]
     assert len(recorder.folders) == 2
     assert run.steps == 20
     assert recorder.dropped == 6
+
+
+def losses(recorder: Recorder, name: str = "losses/td_loss") -> None:
+    for step in range(20):
+        recorder.take(Metric(name, 1.0, step))
+
+
+def test_a_script_that_logs_losses_but_no_returns_is_told_once(
+    recorder: Recorder, run: FakeRun
+) -> None:
+    recorder.take(Vectors("1.4.0"))
+    losses(recorder)
+    recorder.take(Progress(20_000))
+    recorder.take(Episodes(99, 20.0, 20.0, 20.0))
+    recorder.tick()
+    assert run.notes == [], "too early to say"
+    recorder.take(Episode(20.0, 20))
+    recorder.tick()
+    recorder.finish()
+    (note,) = run.notes
+    assert note.startswith("20,000 steps and 100 finished episodes, but the script has logged no")
+    assert "1.4.0" in note
+
+
+@pytest.mark.parametrize("name", ["charts/reward", "rollout/ep_rew_mean", "EpRet", "meanReturn"])
+def test_a_script_that_logs_something_about_episodes_is_left_in_peace(
+    recorder: Recorder, run: FakeRun, name: str
+) -> None:
+    recorder.take(Vectors("1.4.0"))
+    losses(recorder)
+    recorder.take(Metric(name, 1.0, 1))
+    recorder.take(Progress(1_000_000))
+    recorder.take(Episodes(5000, 20.0, 20.0, 20.0))
+    recorder.finish()
+    assert run.notes == []
+
+
+def test_without_a_writer_or_such_vectors_nobody_misses_returns(
+    recorder: Recorder, run: FakeRun
+) -> None:
+    recorder.take(Progress(1_000_000))
+    recorder.take(Episodes(5000, 20.0, 20.0, 20.0))
+    losses(recorder)
+    recorder.tick()  # a script that does not use them, or says how they reset
+    other = FakeRun()
+    silent = Recorder(other, other.say)
+    silent.take(Vectors("1.4.0"))
+    silent.take(Progress(1_000_000))
+    silent.take(Episodes(5000, 20.0, 20.0, 20.0))
+    silent.finish()  # it logs nothing at all
+    assert run.notes == other.notes == []

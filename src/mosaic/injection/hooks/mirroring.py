@@ -8,6 +8,8 @@ from typing import Any
 
 from mosaic.injection.complaints import Complaints
 
+MAX_STEP = 2**53  # what JSON can count exactly
+
 
 def also(
     owner: Any,
@@ -50,5 +52,6 @@ def number(value: Any) -> float | None:
 
 
 def whole(step: Any) -> int | None:
+    """None where it counts nothing: the run knows how far it is."""
     value = None if step is None else number(step)
-    return None if value is None or value != value or abs(value) == float("inf") else int(value)
+    return None if value is None or not 0 <= value <= MAX_STEP else int(value)

@@ -113,7 +113,7 @@ def test_viewer_sees_frames_and_figures(open_view: Opener, viewer: Viewer) -> No
     view.steps = 71
     seen = watch(view, viewer, [0.5, -2.0])
     assert seen.picture is not None
-    assert (seen.picture.width, seen.picture.height) == (8, 4)
+    assert (seen.picture.width, seen.picture.height) == (10, 4)
     assert sorted(set(seen.picture.pixels)) == [0, 1]
     first, second = (figures for figures in seen.metrics if figures is not None)
     assert (first.episodes, second.episodes) == (RECENT_EPISODES + 1, 1)

@@ -11,15 +11,17 @@ import gymnasium
 import numpy as np
 import pytest
 
-from cleanrl_worker.environments import headless, rendering
+from cleanrl_worker.environments import rendering
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.families import CLASSIC_CONTROL, DM_CONTROL, MUJOCO
-from cleanrl_worker.environments.headless import has_driver, headless_variables, is_loadable
+from cleanrl_worker.environments.headless import headless_variables
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.environments.rendering import rendered
 from cleanrl_worker.environments.single import make_single
 from cleanrl_worker.kit.normalizers import NormalizingBatch
 from mosaic.errors import WorkerError
+from mosaic.fastlane import gl_probe
+from mosaic.fastlane.gl_probe import can_draw, gl_backend
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.settings import Settings
 from mosaic.fastlane.viewer import Viewer
@@ -30,7 +32,7 @@ from tests.unit.cleanrl_worker.environments.batch_comparison import (
 from tests.waiting import wait_until
 
 SEED = 5
-HAS_OPENGL = is_loadable("libEGL.so.1") or is_loadable("libOSMesa.so.8")
+HAS_OPENGL = gl_backend() is not None
 NATIVE = [
     "Acrobot-v1",
     "CartPole-v1",
@@ -124,21 +126,21 @@ def test_environment_without_pictures_says_so() -> None:
 
 def test_drivers_are_chosen_by_what_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     libraries = {"libEGL.so.1", "libOSMesa.so.8"}
-    monkeypatch.setattr(headless, "is_loadable", lambda name: name in libraries)
+    monkeypatch.setattr(gl_probe, "_can_load", lambda name: name in libraries)
     assert headless_variables(CLASSIC_CONTROL).get("MUJOCO_GL") is None
     assert headless_variables(MUJOCO)["MUJOCO_GL"] == "egl"
     libraries.remove("libEGL.so.1")
     assert headless_variables(DM_CONTROL)["MUJOCO_GL"] == "osmesa"
-    assert has_driver({"MUJOCO_GL": "osmesa"}) and not has_driver({"MUJOCO_GL": "egl"})
+    assert can_draw("osmesa") and not can_draw("egl")
     libraries.clear()
-    assert not has_driver(headless_variables(MUJOCO))
-    assert has_driver({"MUJOCO_GL": "glfw"}), "the user knows better"
+    assert not can_draw(headless_variables(MUJOCO)["MUJOCO_GL"])
+    assert can_draw("glfw"), "the user knows better"
 
 
 def test_physics_go_on_where_nothing_can_be_drawn(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(rendering, "has_driver", lambda variables: False)
+    monkeypatch.setattr(rendering, "can_draw", lambda backend: False)
     path = segment_path("01RUN", tmp_path)
     notes: list[str] = []
     viewer = Viewer(path, slot_count=2)

@@ -1,0 +1,80 @@
+"""What `mosaic watch` refuses, shows and asks before anything runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon_harness import DaemonHarness, running_daemon
+from tests.integration.watch_harness import Watcher
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[DaemonHarness]:
+    with running_daemon(MOSAIC_HEARTBEAT_S="0.2") as harness:
+        yield harness
+
+
+@pytest.fixture
+def mosaic(daemon: DaemonHarness, tmp_path: Path) -> Watcher:
+    return Watcher(daemon, tmp_path)
+
+
+def test_what_cannot_run_is_refused_before_there_is_a_run(mosaic: Watcher) -> None:
+    mosaic.script("train.py", "")
+    before = len(mosaic.daemon.client.list_runs(limit=0))
+    error = mosaic.call("--", "no-such-program-7", status=2).stderr
+    assert "there is no program 'no-such-program-7'" in error
+    error = mosaic.call("--", "python3", "trian.py", status=2).stderr
+    assert "did you mean train.py?" in error
+    error = mosaic.call("--cwd", "nowhere", "--", "true", status=2).stderr
+    assert "'cwd'" in error
+    assert "COMMAND is missing" in mosaic.call("--name", "x", status=2).stderr
+    assert len(mosaic.daemon.client.list_runs(limit=0)) == before
+
+
+def test_a_program_that_is_gone_when_the_run_starts_fails_by_name(mosaic: Watcher) -> None:
+    document = {
+        "run_name": "late",
+        "entry_point": "script",
+        "arguments": [],
+        "environment": {},
+        "resources": {"cpus": 1, "memory_mb": 512},
+        "artifacts": {},
+        "metadata": {"worker": {"config": {"command": ["./gone"], "cwd": str(mosaic.folder)}}},
+    }
+    run_id = mosaic.daemon.client.start_run(document)
+    record = mosaic.daemon.wait_over(run_id)
+    assert record.exit_code == 2
+    assert record.failure is not None
+    assert f"'command': the program {mosaic.folder}/gone does not exist" in record.failure.message
+
+
+def test_a_dry_run_shows_the_command_and_starts_nothing(mosaic: Watcher) -> None:
+    before = len(mosaic.daemon.client.list_runs(limit=0))
+    done = mosaic.call("--dry-run", "--", "bash", "-c", "echo hi")
+    assert "-c 'echo hi'" in done.stderr
+    assert "mosaic.watch.cli" in done.stdout
+    assert len(mosaic.daemon.client.list_runs(limit=0)) == before
+
+
+def test_a_config_file_that_starts_a_script_needs_consent(mosaic: Watcher) -> None:
+    document = {
+        "run_name": "from a file",
+        "entry_point": "script",
+        "arguments": [],
+        "environment": {},
+        "resources": {"cpus": 1, "memory_mb": 512},
+        "artifacts": {},
+        "metadata": {"worker": {"config": {"command": ["echo", "a b"], "cwd": "/"}}},
+    }
+    (mosaic.folder / "run.json").write_text(json.dumps(document))
+    error = mosaic.call("run.json", status=5, command="submit").stderr
+    assert "command: echo 'a b'" in error
+    assert "--yes" in error
+    run_id = mosaic.call("run.json", "--yes", command="submit").stdout.strip()
+    assert mosaic.daemon.wait_over(run_id).outcome == "succeeded"
+    assert mosaic.log(run_id, "stdout") == "a b\n"
