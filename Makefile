@@ -16,8 +16,8 @@ test: $(DEV_STAMP)  ## set up, then all tests that every commit must pass
 	$(PY) -m pytest tests
 
 lint: $(DEV_STAMP)
-	$(PY) -m ruff check src tests benchmarks learning tools
-	$(PY) -m ruff format --check src tests benchmarks learning tools
+	$(PY) -m ruff check src tests benchmarks learning tools examples
+	$(PY) -m ruff format --check src tests benchmarks learning tools examples
 
 types: $(DEV_STAMP)
 	$(PY) -m mypy

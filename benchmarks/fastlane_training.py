@@ -1,10 +1,15 @@
 """What the live view costs our own trainings: steps per second without it, with it but nobody
 watching, with a viewer at 30 frames per second, and with a grid of eight.
 
-Each training has a process of its own; the viewer is another, as it is for a user. Rounds are
-interleaved, and a ratio is the median of the ratios within the rounds, so that a machine that slows
-down meanwhile favours nobody. The second ratio is by the CPU time of the training, which says more
-than the clock where others use the machine. `--rounds N` and names of cases choose less.
+One training per case goes through all four in turn, a moment each, again and again: two
+processes of the same training differ by more on this kind of machine (up to 10 %) than what is
+measured here. The viewer is another process, as it is for a user. "Without" means that the thread
+which looks for viewers is put to sleep; it is all that is there when nobody watches.
+
+Ratios are medians over the rounds, with their standard error: where the machine is not quiet it is
+larger than the cost. The share of the time that the view takes for itself, in the training's thread
+and in its own, is measured directly and hardly depends on the machine; what it does to caches
+is not in it. `--rounds N` and names of cases choose less.
 """
 
 from __future__ import annotations
@@ -16,130 +21,200 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from benchmarks.report import Report
 from benchmarks.training_speed import Stopwatch
-from mosaic.fastlane.segment import SHARED_MEMORY
+from mosaic.fastlane import lane
+from mosaic.fastlane.layout import Lease
+from mosaic.fastlane.segment import SHARED_MEMORY, Segment, open_segment
 from mosaic.fastlane.settings import GRID_LIMIT, SEGMENT
 from mosaic.fastlane.viewer import Viewer
 
 FPS = 30
 GRID = 8
+PHASE_S = 1.5
+SETTLED_S = 0.2  # after a phase began
+WITHOUT, NOBODY, ONE, MANY = (
+    "without",
+    "nobody watches",
+    f"viewer at {FPS} fps",
+    f"grid of {GRID}",
+)
+WATCHED = {WITHOUT: 0, NOBODY: 0, ONE: 1, MANY: GRID}  # slots
+MUTE, AWAKE, QUIT = b"m", b"a", b"q"
 
 
 @dataclass(frozen=True)
 class Case:
     algo: str
     env_id: str
-    steps: int
     flags: dict[str, int] = field(default_factory=dict)
 
 
 # One epoch of learning where it would otherwise hide what the environments cost.
 SHORT = {"num_envs": 8, "num_steps": 32, "update_epochs": 1}
 CASES = {
-    "cart_pole": Case("ppo", "CartPole-v1", 120_000, {"num_envs": 8}),
-    "minigrid": Case("ppo", "MiniGrid-Empty-8x8-v0", 8192, SHORT),
-    "pong": Case("ppo_atari", "PongNoFrameskip-v4", 2560, SHORT),
-    "half_cheetah": Case("ppo_continuous_action", "HalfCheetah-v4", 30_720),
+    "cart_pole": Case("ppo", "CartPole-v1", {"num_envs": 8}),
+    "minigrid": Case("ppo", "MiniGrid-Empty-8x8-v0", SHORT),
+    "pong": Case("ppo_atari", "PongNoFrameskip-v4", {**SHORT, "num_steps": 16}),
+    "half_cheetah": Case("ppo_continuous_action", "HalfCheetah-v4", {"num_steps": 1024}),
 }
-# How it runs: whether there is a segment, and how many slots somebody watches.
-WAYS = {
-    "without": (False, 0),
-    "nobody watches": (True, 0),
-    f"viewer at {FPS} fps": (True, 1),
-    f"grid of {GRID}": (True, GRID),
-}
-BASELINE = "without"
 
 
-class TwoClocks(Stopwatch):
-    """Looks at the CPU time as well."""
+class Training(Stopwatch):
+    """Notes when each iteration ended; stops when it is told to."""
 
-    def __init__(self, first_step: int) -> None:
-        super().__init__(first_step)
-        self._starts_at = first_step
-        self._cpu: list[tuple[float, int]] = []
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.ends: list[tuple[float, int]] = []  # time, steps
+        self.is_over = False
 
     def progress(self, *, steps: int, total_steps: int | None = None) -> None:
-        super().progress(steps=steps, total_steps=total_steps)
-        if steps >= self._starts_at:
-            self._cpu.append((time.process_time(), steps))
+        self.ends.append((time.monotonic(), steps))
 
-    def steps_per_cpu_second(self) -> float:
-        (first, first_step), (last, last_step) = self._cpu[0], self._cpu[-1]
-        return (last_step - first_step) / (last - first)
+    def should_stop(self) -> bool:
+        return self.is_over
 
 
-class Measured(NamedTuple):
-    speed: float  # steps per second
-    cpu_speed: float  # steps per second of CPU time
-    pictures: float  # per second
+Spent = list[tuple[float, float]]  # when, how many seconds
 
 
-def train(case: Case) -> tuple[float, float]:
-    """Speeds of the whole loop, without the time until it begins."""
+class MutableLane(lane.Lane):
+    is_awake = threading.Event()
+    spent: ClassVar[Spent] = []  # by the view
+
+    def _wake(self, lease: Lease) -> float:
+        MutableLane.is_awake.wait()
+        before = time.thread_time()
+        pause_s = super()._wake(lease)
+        # Twice: what it takes to sleep and to wake up is not seen here.
+        MutableLane.spent.append((time.monotonic(), 2 * (time.thread_time() - before)))
+        return pause_s
+
+
+class TimedTap(lane.Tap):
+    def show(self) -> None:
+        before = time.monotonic()
+        super().show()
+        after = time.monotonic()
+        MutableLane.spent.append((after, after - before))
+
+
+def train(case: Case) -> tuple[list[tuple[float, int]], Spent]:
+    import cleanrl_worker.environments.live_view as live_view
     from cleanrl_worker.kit.training import run_training
     from cleanrl_worker.launcher import parse_arguments
     from cleanrl_worker.registry import find_algorithm
 
+    live_view.Lane = MutableLane  # type: ignore[misc]
+    lane.Tap = TimedTap  # type: ignore[misc]
     algorithm = find_algorithm(case.algo)
-    given = {"env_id": case.env_id, "total_timesteps": case.steps, "threads": 1, **case.flags}
+    given = {"env_id": case.env_id, "total_timesteps": 1_000_000_000, "threads": 1, **case.flags}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
-    stopwatch = TwoClocks(case.steps // 4)  # the first frames load drivers
-    run_training(algorithm, parse_arguments(algorithm, flags), stopwatch, None)
-    return stopwatch.steps_per_second(), stopwatch.steps_per_cpu_second()
+    training = Training()
+
+    def obey() -> None:
+        while (order := os.read(sys.stdin.fileno(), 1)) not in (QUIT, b""):
+            (MutableLane.is_awake.set if order == AWAKE else MutableLane.is_awake.clear)()
+        MutableLane.is_awake.set()
+        training.is_over = True
+
+    threading.Thread(target=obey, daemon=True).start()
+    run_training(algorithm, parse_arguments(algorithm, flags), training, None)
+    return training.ends, MutableLane.spent
 
 
-def measure(name: str, way: str) -> Measured:
-    has_segment, watched = WAYS[way]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    environment.pop(SEGMENT, None)
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "benchmarks.fastlane_training",
-        "--train",
-        name,
-    ]
+class Phase(NamedTuple):
+    way: str
+    round: int
+    began: float
+    ended: float
+    pictures: int
+
+
+class Measured(NamedTuple):
+    speed: float  # steps per second
+    share: float  # of the time, taken by the view
+    pictures: float  # per second
+
+
+def measure(name: str, rounds: int) -> dict[str, list[Measured]]:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", GRID_LIMIT: str(GRID)}
+    module = "benchmarks.fastlane_training"
+    command = [sys.executable, "-W", "ignore", "-m", module, "--train", name]
     with tempfile.TemporaryDirectory(dir=SHARED_MEMORY) as folder:
         path = Path(folder) / "segment"
-        if has_segment:
-            environment |= {SEGMENT: str(path), GRID_LIMIT: str(max(watched, 4))}
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
-            pictures = watch(process, path, watched) if watched else 0.0
-            output, _ = process.communicate()
+        environment[SEGMENT] = str(path)
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        ) as process:
+            segment = opened(path, process)
+            phases = [
+                go_through(way, number, path, segment, process)
+                for number in range(rounds + 1)
+                # Forwards and backwards in turn: what changes meanwhile favours nobody.
+                for way in list(WATCHED)[:: -1 if number % 2 else 1]
+            ]
+            output, _ = process.communicate(QUIT)
     if process.returncode:
         raise SystemExit(process.returncode)
-    speed, cpu_speed = json.loads(output.splitlines()[-1])
-    return Measured(speed, cpu_speed, pictures)
+    ends, spent = json.loads(output.splitlines()[-1])
+    found: dict[str, list[Measured]] = defaultdict(list)
+    for phase in phases:
+        if phase.round > 0:  # drivers and fonts are loaded in the first one
+            found[phase.way].append(measured(phase, ends, spent))
+    return found
 
 
-def watch(process: subprocess.Popen[bytes], path: Path, slots: int) -> float:
-    """Looks as often as a viewer does, until the training is over."""
-    viewer, seen, first = Viewer(path, slot_count=slots, interval_s=1 / FPS), 0, 0.0
-    last = 0.0
+def opened(path: Path, process: subprocess.Popen[bytes]) -> Segment:
     while process.poll() is None:
-        if viewer.poll().picture is not None:
-            seen += 1
-            last = time.monotonic()
-            first = first or last
-        time.sleep(1 / FPS)
-    viewer.close()
-    return (seen - 1) / (last - first) if seen > 1 else float(seen)
+        try:
+            return open_segment(path)
+        except FileNotFoundError:
+            time.sleep(0.05)
+    raise SystemExit(process.returncode)
+
+
+def go_through(
+    way: str, number: int, path: Path, segment: Segment, process: subprocess.Popen[bytes]
+) -> Phase:
+    assert process.stdin is not None
+    process.stdin.write(MUTE if way == WITHOUT else AWAKE)
+    began, pictures = time.monotonic(), 0
+    if WATCHED[way]:
+        viewer = Viewer(path, slot_count=WATCHED[way], interval_s=1 / FPS)
+        while time.monotonic() < began + PHASE_S:
+            pictures += viewer.poll().picture is not None
+            time.sleep(1 / FPS)
+        viewer.close()
+        segment.set_lease(Lease())
+    else:
+        time.sleep(PHASE_S)
+    return Phase(way, number, began, time.monotonic(), pictures)
+
+
+def measured(phase: Phase, ends: list[tuple[float, int]], spent: Spent) -> Measured:
+    """The speed from the iterations that lie within the phase as a whole."""
+    clock = steps = 0.0
+    for (start, first), (end, last) in pairwise(ends):
+        if phase.began + SETTLED_S <= start and end <= phase.ended:
+            clock, steps = clock + end - start, steps + last - first
+    length = phase.ended - phase.began
+    share = sum(cost for at, cost in spent if phase.began <= at <= phase.ended) / length
+    return Measured(steps / clock, share, phase.pictures / length)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--train", choices=CASES, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.train:
@@ -147,24 +222,29 @@ def main() -> int:
         return 0
     report = Report("Live view of our own trainings, steps per second")
     for name in chosen.cases or CASES:
-        case = CASES[name]
-        found: dict[str, list[Measured]] = defaultdict(list)
-        for number in range(chosen.rounds):
-            # Forwards and backwards in turn: whoever comes first may find a cooler machine.
-            for way in list(WAYS)[:: -1 if number % 2 else 1]:
-                found[way].append(measure(name, way))
-        for way in WAYS:
-            pairs = list(zip(found[way], found[BASELINE], strict=True))
-            ratio = statistics.median(own.speed / base.speed for own, base in pairs)
-            cpu_ratio = statistics.median(own.cpu_speed / base.cpu_speed for own, base in pairs)
-            against = f"{ratio:.3f} of {BASELINE} ({cpu_ratio:.3f} by CPU time)"
-            if WAYS[way][1]:
-                pictures = statistics.median(own.pictures for own in found[way])
-                against += f", {pictures:.1f} pictures/s"
-            speed = statistics.median(own.speed for own in found[way])
-            report.add(f"{case.algo} {case.env_id}, {way}", f"{speed:,.0f}/s", against)
+        found = measure(name, chosen.rounds)
+        for way, watched in WATCHED.items():
+            add_row(report, CASES[name], way, found[way], found[WITHOUT], bool(watched))
     report.print()
     return 0
+
+
+def add_row(
+    report: Report,
+    case: Case,
+    way: str,
+    own: list[Measured],
+    base: list[Measured],
+    has_pictures: bool,
+) -> None:
+    ratios = [one.speed / other.speed for one, other in zip(own, base, strict=True)]
+    error = statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else 0.0
+    share = statistics.mean(one.share for one in own)
+    against = f"{statistics.median(ratios):.3f} ± {error:.3f} of {WITHOUT}, takes {share:.2%}"
+    if has_pictures:
+        against += f", {statistics.mean(one.pictures for one in own):.1f} pictures/s"
+    speed = statistics.median(one.speed for one in own)
+    report.add(f"{case.algo} {case.env_id}, {way}", f"{speed:,.0f}/s", against)
 
 
 if __name__ == "__main__":

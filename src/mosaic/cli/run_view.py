@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from mosaic.cli.human import age, amount, count, decimal, duration, moment
 from mosaic.cli.terminal import paint, printable, say, say_fields
@@ -110,6 +113,16 @@ def say_end(record: RunRecord) -> None:
     say(f"{word}: {printable(record.run_name)}  {', '.join(parts)}")
     if record.outcome is Outcome.FAILED:
         say_failure(record)
+    for remark in remarks_of(record):
+        say(f"  {paint('note:', 'yellow')} {printable(remark)}")
+
+
+def remarks_of(record: RunRecord) -> list[str]:
+    """What the worker wants people to know; nothing where the run is on another machine."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        manifest = json.loads(Path(record.paths["manifest"]).read_bytes())
+        return [str(remark) for remark in manifest["metadata"]["remarks"]]
+    return []
 
 
 def say_failure(record: RunRecord) -> None:
@@ -156,6 +169,7 @@ def say_run(record: RunRecord) -> None:
     if record.outcome is Outcome.FAILED or record.failure is not None:
         say(f"\n{paint('Failure', 'bold')}")
         say_failure(record)
+    _say_section("Notes", [("", remark) for remark in remarks_of(record)])
     _say_section("Files", sorted(record.paths.items()))
     if record.transitions:
         say(f"\n{paint('History', 'bold')}")

@@ -47,13 +47,20 @@ class Tap:
         self.is_broken = False
         self._loss = ""  # why there is no segment any more
 
-    def share_budget(self, budget: float) -> None:
-        self._pacer.budget = budget
+    def set_pace(self, interval_s: float, budget: float) -> None:
+        """As viewers wish, and with its share of the time."""
+        self._pacer.interval_s, self._pacer.budget = interval_s, budget
 
     def wake(self, now: float) -> None:
         """By the pulse: the next step shows what it sees, if it is time."""
         if not self.is_broken and self._pacer.is_due(now):
             self.is_due = True
+
+    def due_in(self, now: float) -> float:
+        """Seconds until there is something to do for the pulse."""
+        if self.is_due or self.is_broken:
+            return self._pacer.interval_s  # the step that shows it has yet to come
+        return self._pacer.next_at - now
 
     def lose(self, reason: str) -> None:
         """By the pulse: the segment is no longer one. The next step says so."""
@@ -186,13 +193,16 @@ class Lane:
         """Wakes the taps somebody watches; returns how long to sleep."""
         now = time.monotonic()
         watched = [tap for tap in self._taps if lease.covers(tap.slot, int(now * 1e9))]
-        for tap in watched:
-            tap.share_budget(self._settings.budget / len(watched))
-            tap.wake(now)
         if not watched:
             return _IDLE_S
+        # The lease is as trustworthy as any bytes that others can write.
+        wished_s = min(lease.interval_ns / 1e9, _LONGEST_S)
+        interval_s = max(self._settings.interval_s, wished_s)
+        for tap in watched:
+            tap.set_pace(interval_s, self._settings.budget / len(watched))
+            tap.wake(now)
         if any(tap.is_due for tap in watched):
             self._on_due()
-        interval = max(self._settings.interval_s, lease.interval_ns / 1e9)
-        # A frame is late by a quarter at most. The interval is as trustworthy as any of the bytes.
-        return min(max(_SHORTEST_S, interval / 4), _LONGEST_S)
+        # No sooner than needed: each time the training has to hand over the interpreter.
+        pause_s = min(tap.due_in(now) for tap in watched)
+        return min(max(_SHORTEST_S, pause_s), _LONGEST_S)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ from mosaic.cli.run_view import (
     elapsed_s,
     progress_line,
     remaining_s,
+    remarks_of,
     say_end,
     say_run,
     state_word,
@@ -114,6 +117,22 @@ def test_show_has_readable_sections(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"\n{title}\n" in text
     assert "submitted" in text
     assert "\x1b" not in text
+
+
+def test_what_people_should_know_is_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    manifest = tmp_path / "analytics.json"
+    told = replace(RUN, paths={"manifest": str(manifest)})
+    say_run(told)
+    assert "Notes" not in capsys.readouterr().out, "there is no manifest yet"
+    manifest.write_text(json.dumps({"metadata": {"remarks": ["no live view of Robot"]}}))
+    say_run(told)
+    assert "Notes\n    no live view of Robot\n" in capsys.readouterr().out
+    say_end(told)
+    assert "note: no live view of Robot" in capsys.readouterr().out
+    manifest.write_text('{"metadata": {"remarks": 7}}')
+    assert remarks_of(told) == [], "of no use, but no reason to fail"
 
 
 def test_table_off_a_terminal_is_plain_and_has_full_ids(

@@ -153,6 +153,20 @@ def test_no_segment_no_tap_no_harm(tmp_path: Path, errors: list[str]) -> None:
     assert "no live view" in errors[0]
 
 
+def test_the_pulse_sleeps_until_a_frame_is_due(path: Path, errors: list[str]) -> None:
+    environment = Environment()
+    tap = tap_of(make_lane(path, errors), environment)
+    tap.set_pace(interval_s=0.5, budget=0.03)
+    now = time.monotonic()
+    tap.wake(now)
+    assert tap.is_due
+    assert tap.due_in(now) == 0.5, "nobody has stepped yet"
+    environment.step(tap)
+    assert 0.4 < tap.due_in(time.monotonic()) <= 0.5
+    tap.wake(time.monotonic())
+    assert not tap.is_due, "the viewer wants two frames a second"
+
+
 def test_a_lease_of_garbage_puts_nobody_to_sleep(path: Path, errors: list[str]) -> None:
     environment = Environment()
     lane = make_lane(path, errors)
