@@ -40,9 +40,9 @@ class Bridge:
 
     def _start_over(self) -> None:
         self._queue: deque[tuple[Any, ...]] = deque(maxlen=_MAX_QUEUED)
-        self._episodes: deque[tuple[float, int, int]] = deque(maxlen=_MAX_QUEUED)
-        self._outbox = Outbox(self._interval_s)
+        self._episodes: deque[Episode] = deque(maxlen=_MAX_QUEUED)
         self._pid = os.getpid()
+        self._outbox = Outbox(self._interval_s, pid=self._pid)
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._stopping = threading.Event()
@@ -139,8 +139,8 @@ class Bridge:
         while self._queue:
             take, *values = self._queue.popleft()
             take(*values)
-        while self._episodes:
-            self._outbox.episode(Episode(*self._episodes.popleft(), self._pid))
+        ended = [self._episodes.popleft() for _ in range(len(self._episodes))]
+        self._outbox.episodes(ended)
         return self._outbox.drain(time.monotonic(), self._write, is_last=is_last)
 
     def _write(self, line: bytes) -> bool:

@@ -9,25 +9,24 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 
 MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
 INTERVAL_S = 0.25  # between two values of one metric
-EPISODES_PER_S = 5_000  # a microsecond each
+EPISODES_PER_S = 1_000  # of a microsecond each
 _MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
 _MAX_WAITING = 1000  # messages that are sent once
 _MAX_NAMES = 10_000  # whose last time is remembered
 
+_TOTAL, _LENGTH = itemgetter(0), itemgetter(1)
+
 Write = Callable[[bytes], bool]  # False: no room now
 
 
-class Episode(NamedTuple):
-    total: float
-    length: int
-    env: int
-    pid: int
+Episode = tuple[float, int, int]  # return, length, number of the environment
 
 
 class Merged:
@@ -37,11 +36,11 @@ class Merged:
         self.count = 0
         self._total, self._length, self._last = 0.0, 0, 0.0
 
-    def add(self, episode: Episode) -> None:
-        self.count += 1
-        self._total += episode.total
-        self._length += episode.length
-        self._last = episode.total
+    def add(self, episodes: Sequence[Episode]) -> None:
+        self.count += len(episodes)
+        self._total += sum(map(_TOTAL, episodes))
+        self._length += sum(map(_LENGTH, episodes))
+        self._last = episodes[-1][0]
 
     def message(self) -> dict[str, Any]:
         return {
@@ -55,9 +54,9 @@ class Merged:
 
 class Outbox:
     def __init__(
-        self, interval_s: float = INTERVAL_S, episodes_per_s: int = EPISODES_PER_S
+        self, interval_s: float = INTERVAL_S, episodes_per_s: int = EPISODES_PER_S, pid: int = 0
     ) -> None:
-        self._interval_s, self._rate = interval_s, episodes_per_s
+        self._interval_s, self._rate, self._pid = interval_s, episodes_per_s, pid
         self._messages: deque[dict[str, Any]] = deque(maxlen=_MAX_WAITING)
         self._values: dict[str, tuple[float, int | None]] = {}  # not sent yet
         self._sent: dict[str, tuple[float, int | None]] = {}
@@ -75,12 +74,12 @@ class Outbox:
         if self._sent.get(name) != (value, step) or step is None:
             self._values[name] = value, step
 
-    def episode(self, episode: Episode) -> None:
+    def episodes(self, ended: Sequence[Episode]) -> None:
         # In order: once some are merged, all are, until those have been sent.
-        if self._merged.count or len(self._episodes) >= self._rate:
-            self._merged.add(episode)
-        else:
-            self._episodes.append(episode)
+        room = 0 if self._merged.count else max(0, self._rate - len(self._episodes))
+        self._episodes.extend(ended[:room])
+        if len(ended) > room:
+            self._merged.add(ended[room:])
 
     def drain(self, now: float, write: Write, *, is_last: bool = False) -> bool:
         """Writes what is due, the last time everything; False when there was no room for all."""
@@ -111,13 +110,19 @@ class Outbox:
             self._sent.clear()
         return True
 
+    def _episode_line(self, total: float, length: int, env: int) -> bytes:
+        """As `line_of` would have it, in a third of the time."""
+        shown = float.__repr__(total) if math.isfinite(total) else json.dumps(total)
+        line = f'"return":{shown},"length":{length},"env":{env},"pid":{self._pid}'
+        return f'{{"kind":"episode",{line}}}\n'.encode("ascii")
+
     def _drain_episodes(self, now: float, write: Write, is_last: bool) -> bool:
         gained = max(0.0, now - self._refilled_at) * self._rate
         self._allowance = min(float(self._rate), self._allowance + gained)
         self._refilled_at = now
         while self._episodes and (is_last or self._allowance >= 1):
             most = len(self._episodes) if is_last else int(self._allowance)
-            lines = _fitting(map(_episode_line, islice(self._episodes, most)))
+            lines = _fitting(self._episode_line(*each) for each in islice(self._episodes, most))
             if not write(b"".join(lines)):
                 return False
             self._allowance -= len(lines)
@@ -129,14 +134,6 @@ class Outbox:
             self._allowance -= 1
             self._merged = Merged()
         return True
-
-
-def _episode_line(episode: Episode) -> bytes:
-    """As `line_of` would have it, in a third of the time."""
-    total, length, env, pid = episode
-    shown = float.__repr__(total) if math.isfinite(total) else json.dumps(total)
-    line = f'{{"kind":"episode","return":{shown},"length":{length},"env":{env},"pid":{pid}}}\n'
-    return line.encode("ascii")
 
 
 def _fitting(lines: Iterable[bytes]) -> list[bytes]:

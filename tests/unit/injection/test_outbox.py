@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from mosaic.injection.outbox import MAX_LINE_BYTES, Episode, Outbox, line_of
+from mosaic.injection.outbox import MAX_LINE_BYTES, Outbox, line_of
 
 
 class Pipe:
@@ -74,8 +74,8 @@ def test_the_same_point_through_two_hooks_is_sent_once() -> None:
 
 
 def test_few_episodes_are_sent_one_by_one() -> None:
-    outbox, pipe = Outbox(), Pipe()
-    outbox.episode(Episode(21.0, 21, 0, 4711))
+    outbox, pipe = Outbox(pid=4711), Pipe()
+    outbox.episodes([(21.0, 21, 0)])
     outbox.drain(10.0, pipe)
     assert pipe.taken() == [
         {"kind": "episode", "return": 21.0, "length": 21, "env": 0, "pid": 4711}
@@ -84,22 +84,20 @@ def test_few_episodes_are_sent_one_by_one() -> None:
 
 def test_many_episodes_share_a_write_that_a_pipe_takes_whole() -> None:
     outbox, pipe = Outbox(), Pipe()
-    for index in range(1000):
-        outbox.episode(Episode(index / 3, index, index % 8, 4_194_304))
-    outbox.episode(Episode(math.nan, 1, 0, 1))
+    outbox.episodes([(index / 3, index, index % 8) for index in range(999)])
+    outbox.episodes([(math.nan, 1, 0)])
     assert outbox.drain(10.0, pipe)
     assert len(pipe.lines) < 25
     assert max(map(len, pipe.lines)) <= MAX_LINE_BYTES
     *messages, last = pipe.taken()
-    assert [message["return"] for message in messages] == [index / 3 for index in range(1000)]
-    assert [message["env"] for message in messages] == [index % 8 for index in range(1000)]
+    assert [message["return"] for message in messages] == [index / 3 for index in range(999)]
+    assert [message["env"] for message in messages] == [index % 8 for index in range(999)]
     assert math.isnan(last["return"])
 
 
 def test_episodes_stay_in_order_when_the_pipe_is_full() -> None:
     outbox, pipe = Outbox(), Pipe(room=1)
-    for index in range(200):
-        outbox.episode(Episode(float(index), 1, 0, 1))
+    outbox.episodes([(float(index), 1, 0) for index in range(200)])
     assert not outbox.drain(10.0, pipe)
     pipe.room = 100
     assert outbox.drain(10.0, pipe)
@@ -110,8 +108,7 @@ def test_episodes_beyond_the_rate_are_merged_and_none_is_forgotten() -> None:
     outbox, pipe = Outbox(episodes_per_s=50), Pipe()
     messages: list[dict[str, Any]] = []
     for tick in range(100):  # ten seconds, 4000 episodes
-        for index in range(40):
-            outbox.episode(Episode(float(tick * 40 + index), 10, 0, 1))
+        outbox.episodes([(float(tick * 40 + index), 10, 0) for index in range(40)])
         outbox.drain(100.0 + tick / 10, pipe)
         messages += pipe.taken()
     assert len(messages) <= 50 * 10 + 50  # what was saved up before counts as well
