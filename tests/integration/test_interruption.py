@@ -16,13 +16,13 @@ def say_goodbye():
     print("goodbye", flush=True)
 
 with interruption.certain_interrupt(say_goodbye):
-    print("ready", flush=True)
-    while True:
-        try:
-            time.sleep(0.01)
-        except KeyboardInterrupt:
-            if sys.argv[1] == "raised":
-                raise SystemExit(7)
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        if sys.argv[1] == "raised":
+            raise SystemExit(7)
+    time.sleep(60)
 """
 
 
