@@ -54,7 +54,7 @@ def test_a_script_for_older_gymnasium_that_logs_no_returns_is_told_once(mosaic: 
     assert "the script has logged no episodic return" in note
     assert "--compat" in note
     assert mosaic.log(record.run_id, "stderr").count(f"mosaic: {note}\n") == 1
-    assert mosaic.manifest(record.run_id)["notes"] == note
+    assert mosaic.manifest(record.run_id)["metadata"]["remarks"] == [note]
 
     record = mosaic.record("--compat", "--", sys.executable, "train.py")
     assert mosaic.notes(record.run_id) == []
