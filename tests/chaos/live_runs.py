@@ -60,6 +60,7 @@ class Kind(NamedTuple):
             assert run.progress.steps == steps, run.run_name
 
 
+LINE = SIDE // 40  # between tiles
 TRAINING = Kind("cleanrl", 2, False)
 TRAINING_IN_PROCESSES = Kind("cleanrl", 4, True)
 SCRIPT = Kind("script", 1, False)
@@ -68,10 +69,17 @@ SCRIPT_WITH_PROCESSES = Kind("script", 3, True)
 
 def is_whole(picture: Picture) -> bool:
     """Each tile of one shade."""
-    assert picture.width % SIDE == picture.height % SIDE == 0, f"a picture of {picture[:2]}"
-    tiles = np.frombuffer(picture.pixels, np.uint8)
-    tiles = tiles.reshape(picture.height // SIDE, SIDE, picture.width // SIDE, SIDE * 3)
-    return bool((tiles == tiles[:, :1, :, :1]).all())
+    place = SIDE + LINE
+    columns, rows = (picture.width + LINE) // place, (picture.height + LINE) // place
+    size = (columns * place - LINE, rows * place - LINE)
+    assert picture[:2] == size, f"a picture of {picture[:2]}"
+    pixels = np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width, 3)
+    tiles = [
+        pixels[row * place :, column * place :][:SIDE, :SIDE]
+        for row in range(rows)
+        for column in range(columns)
+    ]
+    return all(bool((tile == tile[0, 0]).all()) for tile in tiles)
 
 
 class FramesProcess:
