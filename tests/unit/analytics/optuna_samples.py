@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
 
 JOURNAL = "optuna.journal"
 DATABASE = "optuna.db"
+DATABASE_AS_TEXT = "optuna.sql"
 EXPECTED = "optuna_expected.json"
 
 
@@ -101,6 +103,9 @@ def main(folder: Path) -> None:
         storage = open_storage(folder / name)
         fill(storage)
         expected[name] = as_optuna_reads_it(storage)
+    with sqlite3.connect(folder / DATABASE) as database:
+        (folder / DATABASE_AS_TEXT).write_text("\n".join(database.iterdump()) + "\n")
+    (folder / DATABASE).unlink()
     (folder / EXPECTED).write_text(json.dumps(expected, indent=1) + "\n")
 
 

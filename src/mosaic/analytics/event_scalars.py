@@ -1,0 +1,194 @@
+"""Finds the scalars in TensorBoard's Event messages, with the few fields of them that matter.
+
+Field numbers are those of event.proto, summary.proto and tensor.proto, which are frozen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from struct import Struct
+
+from mosaic.analytics import protobuf_wire as wire
+from mosaic.analytics.series import Series
+from mosaic.analytics.tensor_scalar import TensorScalar, parse_tensor
+from mosaic.errors import StoreError
+
+_EVENT_WALL_TIME, _EVENT_STEP, _EVENT_FILE_VERSION, _EVENT_SUMMARY, _EVENT_SESSION = 1, 2, 3, 5, 7
+_SKIPPED_EVENTS = {4: "graph", 6: "log message", 8: "run metadata", 9: "graph"}
+_SESSION_STATUS, _SESSION_START = 1, 1
+_VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR, _VALUE_METADATA = 1, 2, 8, 9
+_SKIPPED_VALUES = {3: "histogram", 4: "image", 5: "histogram", 6: "audio"}
+_SCALAR_PLUGIN = "scalars"
+_MAX_SHAPES = 16_384
+# Shorter ones cannot hold a wall time, a step of any size and a scalar.
+_MIN_SHAPED_BYTES = 25
+_DOUBLE = Struct("<d")
+_FLOAT = Struct("<f")
+
+
+@dataclass
+class RunScalars:
+    """What is new in one run. `skipped` counts what is no scalar, by kind."""
+
+    series: dict[str, Series] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: list[StoreError] = field(default_factory=list)
+    file_versions: set[str] = field(default_factory=set)
+    # A file was replaced or cut: what was handed out of this run before is void.
+    is_restarted: bool = False
+    # A training resumed at this step: points handed out before, at it or beyond, are void.
+    rewound_to: int | None = None
+
+    def carry_over(self, curves: dict[str, Series]) -> None:
+        """Bring curves put together from earlier news up to date."""
+        if self.is_restarted:
+            curves.clear()
+        if self.rewound_to is not None:
+            _rewind(curves, self.rewound_to)
+        for tag, series in self.series.items():
+            curves.setdefault(tag, Series()).extend(series)
+
+    def rewind(self, step: int) -> None:
+        """As TensorBoard does where a session starts: what it takes up again is not kept twice."""
+        self.rewound_to = step if self.rewound_to is None else min(self.rewound_to, step)
+        _rewind(self.series, step)
+
+    def add(self, tag: str, step: int, wall_time: float, value: float) -> None:
+        series = self.series.get(tag)
+        if series is None:
+            series = self.series[tag] = Series()
+        series.append(step, wall_time, value)
+
+
+class EventScalars:
+    """Decodes the events of one run. Remembers of which plugin a tag is: only its first event says.
+
+    Nearly every event of a training is one plain scalar whose bytes, wall time, step and value
+    aside, are the same each time. Such a shape is learned once and then only compared.
+    """
+
+    def __init__(self) -> None:
+        self._plugins: dict[str, str] = {}
+        self._shapes: dict[bytes, str] = {}
+
+    def decode(self, event: bytes, into: RunScalars) -> None:
+        if len(event) >= _MIN_SHAPED_BYTES and event[0] == 0x09:
+            step, position = _shaped_step(event)
+            tag = self._shapes.get(event[position:-4])
+            if tag is not None:
+                (wall_time,) = _DOUBLE.unpack_from(event, 1)
+                (value,) = _FLOAT.unpack_from(event, len(event) - 4)
+                into.add(tag, step, wall_time, value)
+                return
+        try:
+            self._decode(event, into)
+        except wire.WireError:
+            into.skipped["malformed"] += 1
+
+    def _decode(self, event: bytes, into: RunScalars) -> None:
+        wall_time, step = 0.0, 0
+        summaries = []
+        is_start = False
+        for number, _, value in wire.fields(event):
+            if number == _EVENT_WALL_TIME:
+                wall_time = wire.as_double(value)
+            elif number == _EVENT_STEP:
+                step = wire.as_int(value)
+            elif number == _EVENT_FILE_VERSION:
+                into.file_versions.add(wire.as_text(value))
+            elif number == _EVENT_SUMMARY:
+                summaries.append(wire.as_bytes(value))
+            elif number == _EVENT_SESSION:
+                is_start = is_start or _is_start(wire.as_bytes(value))
+            elif number in _SKIPPED_EVENTS:
+                into.skipped[_SKIPPED_EVENTS[number]] += 1
+        if is_start:
+            into.rewind(step)
+        for summary in summaries:
+            for number, _, value in wire.fields(summary):
+                if number == 1:
+                    self._decode_value(wire.as_bytes(value), step, wall_time, event, into)
+
+    def _decode_value(
+        self, message: bytes, step: int, wall_time: float, event: bytes, into: RunScalars
+    ) -> None:
+        tag, plugin = "", ""
+        scalar = math.nan
+        kind = "empty"
+        for number, _, value in wire.fields(message):
+            if number == _VALUE_TAG:
+                tag = wire.as_text(value)
+            elif number == _VALUE_SIMPLE:
+                scalar, kind = wire.as_float(value), "simple"
+            elif number == _VALUE_TENSOR:
+                tensor = parse_tensor(wire.as_bytes(value))
+                scalar, kind = tensor.value, tensor.kind
+            elif number == _VALUE_METADATA:
+                plugin = _plugin_name(wire.as_bytes(value))
+            elif number in _SKIPPED_VALUES:
+                kind = _SKIPPED_VALUES[number]
+        # The first event of a tag says what it is, and for good.
+        plugin = self._plugins.setdefault(tag, plugin) if plugin else self._plugins.get(tag, "")
+        if kind == "simple":
+            self._learn_shape(tag, event)
+            into.add(tag, step, wall_time, scalar)
+        elif plugin not in ("", _SCALAR_PLUGIN):
+            into.skipped[plugin.removesuffix("s")] += 1
+        elif kind == TensorScalar.SCALAR:
+            into.add(tag, step, wall_time, scalar)
+        else:
+            into.skipped[kind] += 1
+
+    def _learn_shape(self, tag: str, event: bytes) -> None:
+        if event[0] != 0x09 or len(event) < _MIN_SHAPED_BYTES or len(self._shapes) >= _MAX_SHAPES:
+            return
+        _, position = _shaped_step(event)
+        name = tag.encode()
+        value = b"\x0a" + wire.varint(len(name)) + name + b"\x15"
+        summary = b"\x0a" + wire.varint(len(value) + 4) + value
+        shape = b"\x2a" + wire.varint(len(summary) + 4) + summary
+        if event[position:-4] == shape:
+            self._shapes[shape] = tag
+
+
+def _shaped_step(event: bytes) -> tuple[int, int]:
+    """The step that follows the wall time, 0 when there is none, and where it ends."""
+    if event[9] != 0x10:
+        return 0, 9
+    first, second, third = event[10:13]
+    if first < 0x80:
+        return first, 11
+    if second < 0x80:
+        return first & 0x7F | second << 7, 12
+    if third < 0x80:
+        return first & 0x7F | (second & 0x7F) << 7 | third << 14, 13
+    try:
+        step, position = wire.read_varint(event, 10)
+    except wire.WireError:
+        return 0, 9
+    return wire.signed(step), position
+
+
+def _rewind(curves: dict[str, Series], step: int) -> None:
+    for tag, series in list(curves.items()):
+        series.cut_from(step)
+        if not len(series):
+            del curves[tag]
+
+
+def _is_start(session: bytes) -> bool:
+    return any(
+        number == _SESSION_STATUS and value == _SESSION_START
+        for number, _, value in wire.fields(session)
+    )
+
+
+def _plugin_name(metadata: bytes) -> str:
+    for number, _, value in wire.fields(metadata):
+        if number == 1:
+            for inner, _, name in wire.fields(wire.as_bytes(value)):
+                if inner == 1:
+                    return wire.as_text(name)
+    return ""

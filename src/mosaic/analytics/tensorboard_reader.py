@@ -1,0 +1,128 @@
+"""Reads the scalars of TensorBoard event files, and later only what was added since."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from mosaic.analytics.event_scalars import EventScalars, RunScalars
+from mosaic.analytics.growing_records import MAX_RECORD_BYTES, RecordBatch
+from mosaic.analytics.tfrecords import TFRecordFile
+from mosaic.errors import StoreError
+
+# TensorBoard knows its files by this part of their name.
+EVENT_FILE_MARK = "tfevents"
+
+
+class ScalarReader:
+    """The event files of a folder and the folders below it; each folder is a run.
+
+    A run is named by its path from the folder read, "." being that folder itself. Files of a run
+    are read in the order of their names. Nothing is raised for a file that is missing, damaged or
+    unreadable: it is one of the run's `problems`, and what came before it counts.
+    """
+
+    def __init__(
+        self, folder_or_file: Path | str, *, max_record_bytes: int = MAX_RECORD_BYTES
+    ) -> None:
+        self.path = Path(folder_or_file)
+        self.has_more = False
+        self._max_record_bytes = max_record_bytes
+        self._runs: dict[str, _Run] = {}
+
+    def read_new(self, max_bytes: int | None = None) -> dict[str, RunScalars]:
+        """What was added since the last call, by run; runs with nothing new are left out.
+
+        With `max_bytes`, about that much is read at most and `has_more` says whether to ask again.
+        """
+        for name, path in _event_files(self.path):
+            run = self._runs.setdefault(name, _Run())
+            if path not in run.files:
+                run.files[path] = TFRecordFile(path, max_record_bytes=self._max_record_bytes)
+        self.has_more = False
+        news = {}
+        room = _Room(max_bytes)
+        for name in sorted(self._runs):
+            scalars = self._runs[name].read_new(room)
+            if scalars != RunScalars():
+                news[name] = scalars
+        self.has_more = room.is_used_up
+        return news
+
+
+class _Room:
+    """How many bytes may still be read."""
+
+    def __init__(self, max_bytes: int | None) -> None:
+        self._left = max_bytes
+        self.is_used_up = False
+
+    def is_left(self) -> bool:
+        if self._left is not None and self._left <= 0:
+            self.is_used_up = True
+        return not self.is_used_up
+
+    def use(self, count: int) -> None:
+        if self._left is not None:
+            self._left -= count
+
+
+class _Run:
+    def __init__(self) -> None:
+        self.files: dict[Path, TFRecordFile] = {}
+        self._events = EventScalars()
+        self._unreadable: set[Path] = set()
+
+    def read_new(self, room: _Room) -> RunScalars:
+        scalars = RunScalars()
+        if not self._read_files(scalars, room):
+            self._restart()
+            scalars = RunScalars(is_restarted=True)
+            # A file that changes again while it is read has to wait for the next call.
+            self._read_files(scalars, room)
+        return scalars
+
+    def _read_files(self, scalars: RunScalars, room: _Room) -> bool:
+        """Whether the files are still the ones that were read before."""
+        for path in sorted(self.files):
+            for batch in self._batches(path, scalars, room):
+                if batch.is_restarted:
+                    return False
+                scalars.problems.extend(batch.problems)
+                decode = self._events.decode
+                for record in batch.records:
+                    decode(record, scalars)
+        return True
+
+    def _batches(self, path: Path, scalars: RunScalars, room: _Room) -> Iterator[RecordBatch]:
+        file = self.files[path]
+        has_more = True
+        while has_more and room.is_left():
+            start = file.offset
+            try:
+                batch = file.next_batch()
+            except StoreError as error:
+                if path not in self._unreadable:
+                    scalars.problems.append(error)
+                self._unreadable.add(path)
+                return
+            self._unreadable.discard(path)
+            room.use(file.offset - start)
+            has_more = batch.has_more
+            yield batch
+
+    def _restart(self) -> None:
+        self._events = EventScalars()
+        for file in self.files.values():
+            file.restart()
+
+
+def _event_files(path: Path) -> Iterator[tuple[str, Path]]:
+    if path.is_file():
+        yield ".", path
+        return
+    for folder, _, names in os.walk(path):
+        for name in names:
+            if EVENT_FILE_MARK in name:
+                yield Path(folder).relative_to(path).as_posix(), Path(folder, name)

@@ -1,0 +1,147 @@
+"""Decodes the records of a W&B log: the run, its config and summary, and points of its history.
+
+Field numbers are those of wandb_internal.proto (checked against W&B 0.31 by a test).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from mosaic.analytics import protobuf_wire as wire
+from mosaic.analytics.series import Series
+from mosaic.analytics.wandb_items import history_item, update
+
+RECORD_FIELDS = {"history": 2, "summary": 3, "config": 5, "run": 17, "exit": 18, "header": 21}
+RUN_TEXTS = {
+    "run_id": 1,
+    "entity": 2,
+    "project": 3,
+    "run_group": 6,
+    "job_type": 7,
+    "display_name": 8,
+    "notes": 9,
+    "sweep_id": 12,
+    "host": 13,
+}
+RUN_CONFIG, RUN_SUMMARY, RUN_TAGS, RUN_START_TIME = 4, 5, 10, 17
+_KIND_OF_RECORD = {number: kind for kind, number in RECORD_FIELDS.items()}
+_NAME_OF_TEXT = {number: name for name, number in RUN_TEXTS.items()}
+_INT64 = 1 << 63
+
+
+@dataclass
+class WandbRun:
+    """What the log says about its run so far. `exit_code` is None until the run has ended."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    config: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    started_at: float | None = None
+    exit_code: int | None = None
+    writer_version: str = ""
+
+    @property
+    def run_id(self) -> str:
+        return self.texts.get("run_id", "")
+
+    @property
+    def project(self) -> str:
+        return self.texts.get("project", "")
+
+    @property
+    def entity(self) -> str:
+        return self.texts.get("entity", "")
+
+    @property
+    def name(self) -> str:
+        return self.texts.get("display_name", "")
+
+
+class WandbDecoder:
+    """Applies records, in their order, to a run; points go into the series handed over."""
+
+    def __init__(self) -> None:
+        self.run = WandbRun()
+        self._last_step = -1
+
+    def apply(self, record: bytes, series: dict[str, Series], skipped: Counter[str]) -> None:
+        try:
+            for number, _, value in wire.fields(record):
+                kind = _KIND_OF_RECORD.get(number)
+                if kind is not None:
+                    self._apply(kind, wire.as_bytes(value), series, skipped)
+        except wire.WireError:
+            skipped["malformed"] += 1
+
+    def _apply(
+        self, kind: str, message: bytes, series: dict[str, Series], skipped: Counter[str]
+    ) -> None:
+        if kind == "history":
+            self._add_points(message, series, skipped)
+        elif kind == "summary":
+            update(self.run.summary, message, skipped)
+        elif kind == "config":
+            update(self.run.config, message, skipped)
+        elif kind == "run":
+            self._apply_run(message, skipped)
+        elif kind == "exit":
+            codes = [wire.as_int(value) for number, _, value in wire.fields(message) if number == 1]
+            self.run.exit_code = codes[-1] if codes else 0
+        else:
+            self.run.writer_version = _writer_version(message)
+
+    def _apply_run(self, message: bytes, skipped: Counter[str]) -> None:
+        tags = []
+        for number, _, value in wire.fields(message):
+            if number in _NAME_OF_TEXT:
+                self.run.texts[_NAME_OF_TEXT[number]] = wire.as_text(value)
+            elif number == RUN_TAGS:
+                tags.append(wire.as_text(value))
+            elif number == RUN_CONFIG:
+                update(self.run.config, wire.as_bytes(value), skipped)
+            elif number == RUN_SUMMARY:
+                update(self.run.summary, wire.as_bytes(value), skipped)
+            elif number == RUN_START_TIME:
+                parts = dict((at, wire.as_int(v)) for at, _, v in wire.fields(wire.as_bytes(value)))
+                self.run.started_at = parts.get(1, 0) + parts.get(2, 0) / 1e9
+        self.run.tags = tags
+
+    def _add_points(self, message: bytes, series: dict[str, Series], skipped: Counter[str]) -> None:
+        numbers: dict[str, float] = {}
+        step = self._last_step + 1
+        for field_number, _, value in wire.fields(message):
+            if field_number == 2:
+                step = _step_number(wire.as_bytes(value))
+            elif field_number == 1:
+                path, number = history_item(wire.as_bytes(value))
+                if number is None:
+                    skipped["history value that is no number"] += 1
+                else:
+                    numbers[".".join(path)] = number
+        said = numbers.pop("_step", math.nan)
+        if -_INT64 < said < _INT64:
+            step = int(said)
+        wall_time = numbers.pop("_timestamp", math.nan)
+        self._last_step = min(step, _INT64 - 2)
+        for name, number in numbers.items():
+            series.setdefault(name, Series()).append(step, wall_time, number)
+
+
+def _step_number(message: bytes) -> int:
+    for number, _, value in wire.fields(message):
+        if number == 1:
+            return wire.as_int(value)
+    return 0
+
+
+def _writer_version(message: bytes) -> str:
+    for number, _, value in wire.fields(message):
+        if number == 1:
+            for inner, _, text in wire.fields(wire.as_bytes(value)):
+                if inner == 1:
+                    return wire.as_text(text)
+    return ""
