@@ -5,25 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.daemon_harness import DaemonHarness, running_daemon
-from tests.integration.watch_harness import REPORTS, Watcher
+from tests.integration.watching.watch_harness import REPORTS, Watcher
 from tests.waiting import wait_until
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[DaemonHarness]:
-    with running_daemon(MOSAIC_HEARTBEAT_S="0.2") as harness:
-        yield harness
-
-
-@pytest.fixture
-def mosaic(daemon: DaemonHarness, tmp_path: Path) -> Watcher:
-    return Watcher(daemon, tmp_path)
 
 
 def test_detached_it_shows_up_while_it_runs_and_pauses_with_all_its_processes(

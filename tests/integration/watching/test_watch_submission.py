@@ -3,24 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
-
-from tests.daemon_harness import DaemonHarness, running_daemon
-from tests.integration.watch_harness import Watcher
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[DaemonHarness]:
-    with running_daemon(MOSAIC_HEARTBEAT_S="0.2") as harness:
-        yield harness
-
-
-@pytest.fixture
-def mosaic(daemon: DaemonHarness, tmp_path: Path) -> Watcher:
-    return Watcher(daemon, tmp_path)
+from tests.integration.watching.watch_harness import Watcher
 
 
 def test_what_cannot_run_is_refused_before_there_is_a_run(mosaic: Watcher) -> None:

@@ -5,24 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import venv
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.daemon_harness import DaemonHarness, running_daemon
-from tests.integration.watch_harness import REPORTS, Watcher
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[DaemonHarness]:
-    with running_daemon(MOSAIC_HEARTBEAT_S="0.2") as harness:
-        yield harness
-
-
-@pytest.fixture
-def mosaic(daemon: DaemonHarness, tmp_path: Path) -> Watcher:
-    return Watcher(daemon, tmp_path)
+from tests.integration.watching.watch_harness import REPORTS, Watcher
 
 
 def test_a_plain_script_keeps_its_output_and_its_exit_code(mosaic: Watcher) -> None:

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.daemon_harness import DaemonHarness, running_daemon
-from tests.integration.watch_harness import REPORTS, Watcher
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[DaemonHarness]:
-    with running_daemon(MOSAIC_HEARTBEAT_S="0.2") as harness:
-        yield harness
-
-
-@pytest.fixture
-def mosaic(daemon: DaemonHarness, tmp_path: Path) -> Watcher:
-    return Watcher(daemon, tmp_path)
+from tests.integration.watching.watch_harness import REPORTS, Watcher
 
 
 def test_a_script_for_older_gymnasium_that_logs_no_returns_is_told_once(mosaic: Watcher) -> None:
