@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 RUN_EXTRAS := baseline,cleanrl
-DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,dev
+DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
 .PHONY: run test lint types imports bench learn chaos docs proto clean
 

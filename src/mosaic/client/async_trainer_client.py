@@ -16,6 +16,9 @@ from typing import Any, TypeVar
 import grpc
 
 from mosaic.client import calls
+from mosaic.client.async_bus_methods import AsyncBusMethods
+from mosaic.client.async_history_methods import AsyncHistoryMethods
+from mosaic.client.async_keeping_methods import AsyncKeepingMethods
 from mosaic.client.calls import Call, RunConfig
 from mosaic.client.channel import Target, open_async_channel, trainer_stub
 from mosaic.client.daemon_reach import choose_reach
@@ -39,7 +42,7 @@ class _Connection:
         self.stub = trainer_stub(self.channel)
 
 
-class AsyncTrainerClient:
+class AsyncTrainerClient(AsyncHistoryMethods, AsyncKeepingMethods, AsyncBusMethods):
     """Belongs to one event loop. See `TrainerClient` for what each call means."""
 
     def __init__(

@@ -79,7 +79,7 @@ def unpause(run_id: str) -> Call[RunRecord]:
 def delete(run_id: str) -> Call[int]:
     return Call(
         "DeleteRun",
-        pb.RunRequest(run_id=run_id),
+        pb.DeleteRunRequest(run_id=run_id),
         lambda answer: int(answer.freed_bytes),
         is_repeatable=False,
     )

@@ -16,9 +16,12 @@ from typing import Any, TypeVar
 import grpc
 
 from mosaic.client import calls
+from mosaic.client.bus_methods import BusMethods
 from mosaic.client.calls import Call, RunConfig
 from mosaic.client.channel import Target, open_channel, trainer_stub
 from mosaic.client.daemon_reach import choose_reach
+from mosaic.client.history_methods import HistoryMethods
+from mosaic.client.keeping_methods import KeepingMethods
 from mosaic.client.patience import PAUSE_S, Patience
 from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
 from mosaic.contracts.events import MetricPoint
@@ -39,7 +42,7 @@ class _Connection:
         self.stub = trainer_stub(self.channel)
 
 
-class TrainerClient:
+class TrainerClient(HistoryMethods, KeepingMethods, BusMethods):
     """Blocking; may be shared by threads. `AsyncTrainerClient` is its twin for asyncio."""
 
     def __init__(

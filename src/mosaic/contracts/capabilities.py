@@ -63,6 +63,8 @@ class WorkerCapabilities:
     lane: Lane = Lane.TELEMETRY
     # True for a worker that prints its events on stdout; the run host then writes the journal.
     stdout_events: bool = False
+    # "package.module:function" that makes its environments again; see contracts/replay.py.
+    replay_maker: str = ""
     readiness_checks: tuple[ReadinessCheck, ...] = ()
     metadata: WorkerMetadata = field(default_factory=lambda: WorkerMetadata(name="worker"))
     # JSON Schema of the worker's config, for forms, `--set` and validation.

@@ -72,11 +72,17 @@ class RunRecord:
     quarantined_lines: int = 0
     # Counts up with every change of any run: a cursor for watchers.
     revision: int = 0
+    # A pinned run is never chosen by retention.
+    pinned: bool = False
+    # Runs that differ only in their seed share a group; empty for a run by itself.
+    group: str = ""
     # Only in GetRun: lists leave these out.
     paths: dict[str, str] = field(default_factory=dict)
     transitions: tuple[Transition, ...] = ()
     stderr_tail: tuple[str, ...] = ()
     capabilities: dict[str, Any] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)  # as submitted
+    manifest: dict[str, Any] = field(default_factory=dict)  # analytics.json as it is now
 
     @property
     def is_over(self) -> bool:

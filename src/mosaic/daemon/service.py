@@ -1,4 +1,7 @@
-"""RPC handlers: unpack the request, ask the trainer, pack the answer. No decisions here."""
+"""RPC handlers: unpack the request, ask the trainer, pack the answer. No decisions here.
+
+This module holds those about runs; history, keeping and the bus have modules of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,23 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.daemon.bus_service import BusService
+from mosaic.daemon.history_service import HistoryService
+from mosaic.daemon.keeping_service import KeepingService
 from mosaic.daemon.registry.registry import RunFilter
 from mosaic.daemon.trainer import Trainer
 from mosaic.errors import ConfigError
 from mosaic.wire.convert import preflight_to_proto, record_to_proto, worker_to_proto
 from mosaic.wire.generated import trainer_pb2 as pb
-from mosaic.wire.generated import trainer_pb2_grpc as rpc
 
 MAX_METRICS = 100_000
 
 
-class TrainerService(rpc.TrainerServicer):
+class TrainerService(HistoryService, KeepingService, BusService):
     """Errors raised here cross the wire intact; `wire.errors` sees to that."""
 
     def __init__(self, trainer: Trainer) -> None:
-        self._trainer = trainer
+        super().__init__(trainer)
         # Runs that are over do not change: a list of thousands of them is packed only once.
         self._packed: dict[str, pb.RunRecord] = {}
 
@@ -142,15 +147,11 @@ class TrainerService(rpc.TrainerServicer):
     async def GetHealth(self, request: pb.GetHealthRequest, context: Any) -> pb.HealthResponse:  # noqa: N802
         return pb.HealthResponse(**self._trainer.health())
 
-    async def DeleteRun(self, request: pb.RunRequest, context: Any) -> pb.DeleteRunResponse:  # noqa: N802
-        self._packed.pop(request.run_id, None)
-        return pb.DeleteRunResponse(freed_bytes=await self._trainer.delete(request.run_id))
-
     def _pack(self, record: RunRecord) -> pb.RunRecord:
         if not record.is_over:
             return record_to_proto(record)
         message = self._packed.get(record.run_id)
-        if message is None:
+        if message is None or message.revision != record.revision:
             message = self._packed[record.run_id] = record_to_proto(record)
         return message
 

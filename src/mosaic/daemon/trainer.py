@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mosaic import __version__
@@ -33,7 +34,7 @@ from mosaic.daemon.supervisor import Supervisor
 from mosaic.daemon.worker_sessions import WorkerSessions
 from mosaic.daemon.workers.catalog import WorkerCatalog, WorkerEntry
 from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunError
-from mosaic.files import tail_lines
+from mosaic.files import read_json, tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
 from mosaic.runhost.control_groups import available_containment
@@ -189,6 +190,8 @@ class Trainer:
                 "manifest": str(files.manifest),
             },
             stderr_tail=tuple(tail_lines(stderr_log, STDERR_TAIL_LINES)),
+            config=_document(self.home.config(run_id)),
+            manifest=_document(files.manifest),
         )
 
     async def list_runs(self, chosen: RunFilter) -> tuple[list[RunRecord], int]:
@@ -302,6 +305,15 @@ class Trainer:
 
     def _is_over(self, run_id: str) -> Any:
         return lambda: run_id not in self._supervisor.active
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """A JSON object of the run; empty where there is none, or what is there is damaged."""
+    try:
+        data = read_json(path)
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _rss_mb() -> float:

@@ -23,7 +23,7 @@ _progress_of = attrgetter(
 # Fields that hold their default in most records, compared all at once.
 _RARE = (
     *("stop_reason", "stop_requested", "stalled", "waiting"),
-    *("checkpoint_uri", "metrics_digest", "quarantined_lines"),
+    *("checkpoint_uri", "metrics_digest", "quarantined_lines", "pinned", "group"),
 )
 _rare_of = attrgetter(*_RARE)
 _RARE_DEFAULTS = _rare_of(pb.RunRecord())
@@ -75,6 +75,10 @@ def record_to_proto(record: RunRecord) -> pb.RunRecord:
         message.stderr_tail.extend(record.stderr_tail)
     if record.capabilities:
         message.capabilities_json = json.dumps(record.capabilities)
+    if record.config:
+        message.config_json = json.dumps(record.config)
+    if record.manifest:
+        message.manifest_json = json.dumps(record.manifest)
     return message
 
 
@@ -90,6 +94,10 @@ def record_from_proto(message: pb.RunRecord) -> RunRecord:
     values["stderr_tail"] = tuple(message.stderr_tail)
     if message.capabilities_json:
         values["capabilities"] = json.loads(message.capabilities_json)
+    if message.config_json:
+        values["config"] = json.loads(message.config_json)
+    if message.manifest_json:
+        values["manifest"] = json.loads(message.manifest_json)
     return _built(RunRecord, values)
 
 
@@ -117,6 +125,8 @@ def _summary_values(message: pb.RunRecord) -> dict[str, Any]:
         "revision": message.revision,
         "paths": {},
         "capabilities": {},
+        "config": {},
+        "manifest": {},
     }
     # What is left out here falls back to its default, see `_built`.
     is_set = message.HasField

@@ -176,6 +176,8 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         revision=revision,
         paths={},
         capabilities={},
+        config={},
+        manifest={},
     )
     record = object.__new__(RunRecord)
     # Half the time of a frozen dataclass's __init__, which guards every single assignment.

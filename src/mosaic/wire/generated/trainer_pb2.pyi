@@ -135,7 +135,7 @@ class Transition(_message.Message):
     def __init__(self, state: _Optional[str] = ..., at: _Optional[float] = ..., reason: _Optional[str] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class RunRecord(_message.Message):
-    __slots__ = ("run_id", "run_name", "worker", "state", "outcome", "attempt", "priority", "created_at", "updated_at", "started_at", "finished_at", "agent_id", "worker_id", "env_id", "failure", "exit_code", "signal", "stop_reason", "stop_requested", "stalled", "waiting", "last_heartbeat_at", "progress", "cpus", "memory_mb", "gpu_slots", "checkpoint_uri", "metrics_digest", "quarantined_lines", "revision", "paths", "transitions", "stderr_tail", "capabilities_json")
+    __slots__ = ("run_id", "run_name", "worker", "state", "outcome", "attempt", "priority", "created_at", "updated_at", "started_at", "finished_at", "agent_id", "worker_id", "env_id", "failure", "exit_code", "signal", "stop_reason", "stop_requested", "stalled", "waiting", "last_heartbeat_at", "progress", "cpus", "memory_mb", "gpu_slots", "checkpoint_uri", "metrics_digest", "quarantined_lines", "revision", "pinned", "group", "paths", "transitions", "stderr_tail", "capabilities_json", "config_json", "manifest_json")
     class PathsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -173,10 +173,14 @@ class RunRecord(_message.Message):
     METRICS_DIGEST_FIELD_NUMBER: _ClassVar[int]
     QUARANTINED_LINES_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     PATHS_FIELD_NUMBER: _ClassVar[int]
     TRANSITIONS_FIELD_NUMBER: _ClassVar[int]
     STDERR_TAIL_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_JSON_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_JSON_FIELD_NUMBER: _ClassVar[int]
+    MANIFEST_JSON_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     run_name: str
     worker: str
@@ -207,11 +211,15 @@ class RunRecord(_message.Message):
     metrics_digest: str
     quarantined_lines: int
     revision: int
+    pinned: bool
+    group: str
     paths: _containers.ScalarMap[str, str]
     transitions: _containers.RepeatedCompositeFieldContainer[Transition]
     stderr_tail: _containers.RepeatedScalarFieldContainer[str]
     capabilities_json: str
-    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., worker: _Optional[str] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., attempt: _Optional[int] = ..., priority: _Optional[int] = ..., created_at: _Optional[float] = ..., updated_at: _Optional[float] = ..., started_at: _Optional[float] = ..., finished_at: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., env_id: _Optional[str] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stop_reason: _Optional[str] = ..., stop_requested: _Optional[bool] = ..., stalled: _Optional[str] = ..., waiting: _Optional[str] = ..., last_heartbeat_at: _Optional[float] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., cpus: _Optional[int] = ..., memory_mb: _Optional[int] = ..., gpu_slots: _Optional[_Iterable[int]] = ..., checkpoint_uri: _Optional[str] = ..., metrics_digest: _Optional[str] = ..., quarantined_lines: _Optional[int] = ..., revision: _Optional[int] = ..., paths: _Optional[_Mapping[str, str]] = ..., transitions: _Optional[_Iterable[_Union[Transition, _Mapping]]] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., capabilities_json: _Optional[str] = ...) -> None: ...
+    config_json: str
+    manifest_json: str
+    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., worker: _Optional[str] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., attempt: _Optional[int] = ..., priority: _Optional[int] = ..., created_at: _Optional[float] = ..., updated_at: _Optional[float] = ..., started_at: _Optional[float] = ..., finished_at: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., env_id: _Optional[str] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stop_reason: _Optional[str] = ..., stop_requested: _Optional[bool] = ..., stalled: _Optional[str] = ..., waiting: _Optional[str] = ..., last_heartbeat_at: _Optional[float] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., cpus: _Optional[int] = ..., memory_mb: _Optional[int] = ..., gpu_slots: _Optional[_Iterable[int]] = ..., checkpoint_uri: _Optional[str] = ..., metrics_digest: _Optional[str] = ..., quarantined_lines: _Optional[int] = ..., revision: _Optional[int] = ..., pinned: _Optional[bool] = ..., group: _Optional[str] = ..., paths: _Optional[_Mapping[str, str]] = ..., transitions: _Optional[_Iterable[_Union[Transition, _Mapping]]] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., capabilities_json: _Optional[str] = ..., config_json: _Optional[str] = ..., manifest_json: _Optional[str] = ...) -> None: ...
 
 class StreamLogRequest(_message.Message):
     __slots__ = ("run_id", "stream", "tail_lines", "follow", "after")
@@ -419,8 +427,428 @@ class HealthResponse(_message.Message):
     containment: str
     def __init__(self, healthy: _Optional[bool] = ..., pid: _Optional[int] = ..., started_at: _Optional[float] = ..., version: _Optional[str] = ..., home: _Optional[str] = ..., addresses: _Optional[_Iterable[str]] = ..., live_runs: _Optional[int] = ..., queued_runs: _Optional[int] = ..., alarms: _Optional[_Iterable[str]] = ..., rss_mb: _Optional[float] = ..., cpus_total: _Optional[int] = ..., cpus_free: _Optional[int] = ..., memory_mb_total: _Optional[int] = ..., memory_mb_free: _Optional[int] = ..., gpus_total: _Optional[int] = ..., gpus_free: _Optional[int] = ..., containment: _Optional[str] = ...) -> None: ...
 
+class DeleteRunRequest(_message.Message):
+    __slots__ = ("run_id", "for_good")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    FOR_GOOD_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    for_good: bool
+    def __init__(self, run_id: _Optional[str] = ..., for_good: _Optional[bool] = ...) -> None: ...
+
 class DeleteRunResponse(_message.Message):
-    __slots__ = ("freed_bytes",)
+    __slots__ = ("freed_bytes", "is_in_trash")
     FREED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    IS_IN_TRASH_FIELD_NUMBER: _ClassVar[int]
     freed_bytes: int
-    def __init__(self, freed_bytes: _Optional[int] = ...) -> None: ...
+    is_in_trash: bool
+    def __init__(self, freed_bytes: _Optional[int] = ..., is_in_trash: _Optional[bool] = ...) -> None: ...
+
+class ListTrashRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class TrashedRun(_message.Message):
+    __slots__ = ("run_id", "run_name", "deleted_at", "bytes", "reason")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_NAME_FIELD_NUMBER: _ClassVar[int]
+    DELETED_AT_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    run_name: str
+    deleted_at: float
+    bytes: int
+    reason: str
+    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., deleted_at: _Optional[float] = ..., bytes: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ListTrashResponse(_message.Message):
+    __slots__ = ("runs",)
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    runs: _containers.RepeatedCompositeFieldContainer[TrashedRun]
+    def __init__(self, runs: _Optional[_Iterable[_Union[TrashedRun, _Mapping]]] = ...) -> None: ...
+
+class EmptyTrashRequest(_message.Message):
+    __slots__ = ("run_ids",)
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class EmptyTrashResponse(_message.Message):
+    __slots__ = ("freed_bytes", "runs")
+    FREED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    freed_bytes: int
+    runs: int
+    def __init__(self, freed_bytes: _Optional[int] = ..., runs: _Optional[int] = ...) -> None: ...
+
+class PinRunRequest(_message.Message):
+    __slots__ = ("run_id", "pinned")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    PINNED_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    pinned: bool
+    def __init__(self, run_id: _Optional[str] = ..., pinned: _Optional[bool] = ...) -> None: ...
+
+class RetentionRequest(_message.Message):
+    __slots__ = ("max_age_days", "max_total_bytes", "keep_last", "keep_best", "dry_run")
+    MAX_AGE_DAYS_FIELD_NUMBER: _ClassVar[int]
+    MAX_TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    KEEP_LAST_FIELD_NUMBER: _ClassVar[int]
+    KEEP_BEST_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    max_age_days: float
+    max_total_bytes: int
+    keep_last: int
+    keep_best: int
+    dry_run: bool
+    def __init__(self, max_age_days: _Optional[float] = ..., max_total_bytes: _Optional[int] = ..., keep_last: _Optional[int] = ..., keep_best: _Optional[int] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+
+class RetentionChoice(_message.Message):
+    __slots__ = ("run_id", "run_name", "bytes", "reason", "finished_at")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_NAME_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    run_name: str
+    bytes: int
+    reason: str
+    finished_at: float
+    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., bytes: _Optional[int] = ..., reason: _Optional[str] = ..., finished_at: _Optional[float] = ...) -> None: ...
+
+class RetentionResponse(_message.Message):
+    __slots__ = ("deleted", "kept", "kept_bytes")
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
+    KEPT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    deleted: _containers.RepeatedCompositeFieldContainer[RetentionChoice]
+    kept: int
+    kept_bytes: int
+    def __init__(self, deleted: _Optional[_Iterable[_Union[RetentionChoice, _Mapping]]] = ..., kept: _Optional[int] = ..., kept_bytes: _Optional[int] = ...) -> None: ...
+
+class ArchiveRunRequest(_message.Message):
+    __slots__ = ("run_id",)
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    def __init__(self, run_id: _Optional[str] = ...) -> None: ...
+
+class ArchiveChunk(_message.Message):
+    __slots__ = ("data", "total_bytes")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    total_bytes: int
+    def __init__(self, data: _Optional[bytes] = ..., total_bytes: _Optional[int] = ...) -> None: ...
+
+class ImportRunResponse(_message.Message):
+    __slots__ = ("run", "files", "bytes")
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    run: RunRecord
+    files: int
+    bytes: int
+    def __init__(self, run: _Optional[_Union[RunRecord, _Mapping]] = ..., files: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class SubscribeRequest(_message.Message):
+    __slots__ = ("run_ids", "types", "cursors", "credits", "lossless")
+    class CursorsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    CURSORS_FIELD_NUMBER: _ClassVar[int]
+    CREDITS_FIELD_NUMBER: _ClassVar[int]
+    LOSSLESS_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    types: _containers.RepeatedScalarFieldContainer[str]
+    cursors: _containers.ScalarMap[str, int]
+    credits: int
+    lossless: bool
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ..., types: _Optional[_Iterable[str]] = ..., cursors: _Optional[_Mapping[str, int]] = ..., credits: _Optional[int] = ..., lossless: _Optional[bool] = ...) -> None: ...
+
+class BusMessage(_message.Message):
+    __slots__ = ("run_id", "events", "next_cursor", "control")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    CONTROL_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    events: _containers.RepeatedScalarFieldContainer[bytes]
+    next_cursor: int
+    control: BusControl
+    def __init__(self, run_id: _Optional[str] = ..., events: _Optional[_Iterable[bytes]] = ..., next_cursor: _Optional[int] = ..., control: _Optional[_Union[BusControl, _Mapping]] = ...) -> None: ...
+
+class BusControl(_message.Message):
+    __slots__ = ("kind", "coalesced", "from_cursor")
+    class CoalescedEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    COALESCED_FIELD_NUMBER: _ClassVar[int]
+    FROM_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    coalesced: _containers.ScalarMap[str, int]
+    from_cursor: int
+    def __init__(self, kind: _Optional[str] = ..., coalesced: _Optional[_Mapping[str, int]] = ..., from_cursor: _Optional[int] = ...) -> None: ...
+
+class MetricInfo(_message.Message):
+    __slots__ = ("name", "points", "first_step", "last_step", "last_value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    points: int
+    first_step: int
+    last_step: int
+    last_value: float
+    def __init__(self, name: _Optional[str] = ..., points: _Optional[int] = ..., first_step: _Optional[int] = ..., last_step: _Optional[int] = ..., last_value: _Optional[float] = ...) -> None: ...
+
+class ListMetricsResponse(_message.Message):
+    __slots__ = ("metrics",)
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    metrics: _containers.RepeatedCompositeFieldContainer[MetricInfo]
+    def __init__(self, metrics: _Optional[_Iterable[_Union[MetricInfo, _Mapping]]] = ...) -> None: ...
+
+class QuerySeriesRequest(_message.Message):
+    __slots__ = ("run_ids", "names", "first_step", "last_step", "buckets", "after_cursor", "limit")
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
+    BUCKETS_FIELD_NUMBER: _ClassVar[int]
+    AFTER_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    first_step: int
+    last_step: int
+    buckets: int
+    after_cursor: int
+    limit: int
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ..., names: _Optional[_Iterable[str]] = ..., first_step: _Optional[int] = ..., last_step: _Optional[int] = ..., buckets: _Optional[int] = ..., after_cursor: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class Series(_message.Message):
+    __slots__ = ("run_id", "name", "first_steps", "last_steps", "means", "lows", "highs", "counts", "timestamps", "points", "next_cursor")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEPS_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEPS_FIELD_NUMBER: _ClassVar[int]
+    MEANS_FIELD_NUMBER: _ClassVar[int]
+    LOWS_FIELD_NUMBER: _ClassVar[int]
+    HIGHS_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMPS_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    name: str
+    first_steps: _containers.RepeatedScalarFieldContainer[int]
+    last_steps: _containers.RepeatedScalarFieldContainer[int]
+    means: _containers.RepeatedScalarFieldContainer[float]
+    lows: _containers.RepeatedScalarFieldContainer[float]
+    highs: _containers.RepeatedScalarFieldContainer[float]
+    counts: _containers.RepeatedScalarFieldContainer[int]
+    timestamps: _containers.RepeatedScalarFieldContainer[float]
+    points: int
+    next_cursor: int
+    def __init__(self, run_id: _Optional[str] = ..., name: _Optional[str] = ..., first_steps: _Optional[_Iterable[int]] = ..., last_steps: _Optional[_Iterable[int]] = ..., means: _Optional[_Iterable[float]] = ..., lows: _Optional[_Iterable[float]] = ..., highs: _Optional[_Iterable[float]] = ..., counts: _Optional[_Iterable[int]] = ..., timestamps: _Optional[_Iterable[float]] = ..., points: _Optional[int] = ..., next_cursor: _Optional[int] = ...) -> None: ...
+
+class QuerySeriesResponse(_message.Message):
+    __slots__ = ("series",)
+    SERIES_FIELD_NUMBER: _ClassVar[int]
+    series: _containers.RepeatedCompositeFieldContainer[Series]
+    def __init__(self, series: _Optional[_Iterable[_Union[Series, _Mapping]]] = ...) -> None: ...
+
+class EpisodeRow(_message.Message):
+    __slots__ = ("cursor", "seq", "timestamp", "agent_id", "worker_id", "episode_index", "total_reward", "steps", "terminated", "truncated", "episode_seed", "metadata_json")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    WORKER_ID_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_REWARD_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    TERMINATED_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_SEED_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    cursor: int
+    seq: int
+    timestamp: float
+    agent_id: str
+    worker_id: str
+    episode_index: int
+    total_reward: float
+    steps: int
+    terminated: bool
+    truncated: bool
+    episode_seed: str
+    metadata_json: str
+    def __init__(self, cursor: _Optional[int] = ..., seq: _Optional[int] = ..., timestamp: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., total_reward: _Optional[float] = ..., steps: _Optional[int] = ..., terminated: _Optional[bool] = ..., truncated: _Optional[bool] = ..., episode_seed: _Optional[str] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+
+class ListEpisodesRequest(_message.Message):
+    __slots__ = ("run_id", "limit", "after_cursor", "order", "episode_index")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    AFTER_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    limit: int
+    after_cursor: int
+    order: str
+    episode_index: int
+    def __init__(self, run_id: _Optional[str] = ..., limit: _Optional[int] = ..., after_cursor: _Optional[int] = ..., order: _Optional[str] = ..., episode_index: _Optional[int] = ...) -> None: ...
+
+class ListEpisodesResponse(_message.Message):
+    __slots__ = ("episodes", "next_cursor", "total")
+    EPISODES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    episodes: _containers.RepeatedCompositeFieldContainer[EpisodeRow]
+    next_cursor: int
+    total: int
+    def __init__(self, episodes: _Optional[_Iterable[_Union[EpisodeRow, _Mapping]]] = ..., next_cursor: _Optional[int] = ..., total: _Optional[int] = ...) -> None: ...
+
+class StepRow(_message.Message):
+    __slots__ = ("cursor", "seq", "timestamp", "agent_id", "worker_id", "episode_index", "step_index", "action_json", "observation_json", "reward", "terminated", "truncated", "episode_seed", "render_hint_json", "info_json")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    WORKER_ID_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    STEP_INDEX_FIELD_NUMBER: _ClassVar[int]
+    ACTION_JSON_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATION_JSON_FIELD_NUMBER: _ClassVar[int]
+    REWARD_FIELD_NUMBER: _ClassVar[int]
+    TERMINATED_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_SEED_FIELD_NUMBER: _ClassVar[int]
+    RENDER_HINT_JSON_FIELD_NUMBER: _ClassVar[int]
+    INFO_JSON_FIELD_NUMBER: _ClassVar[int]
+    cursor: int
+    seq: int
+    timestamp: float
+    agent_id: str
+    worker_id: str
+    episode_index: int
+    step_index: int
+    action_json: str
+    observation_json: str
+    reward: float
+    terminated: bool
+    truncated: bool
+    episode_seed: str
+    render_hint_json: str
+    info_json: str
+    def __init__(self, cursor: _Optional[int] = ..., seq: _Optional[int] = ..., timestamp: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., step_index: _Optional[int] = ..., action_json: _Optional[str] = ..., observation_json: _Optional[str] = ..., reward: _Optional[float] = ..., terminated: _Optional[bool] = ..., truncated: _Optional[bool] = ..., episode_seed: _Optional[str] = ..., render_hint_json: _Optional[str] = ..., info_json: _Optional[str] = ...) -> None: ...
+
+class ListStepsRequest(_message.Message):
+    __slots__ = ("run_id", "episode_index", "attempt", "after_cursor", "limit")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    AFTER_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    episode_index: int
+    attempt: int
+    after_cursor: int
+    limit: int
+    def __init__(self, run_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., attempt: _Optional[int] = ..., after_cursor: _Optional[int] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class ListStepsResponse(_message.Message):
+    __slots__ = ("steps", "next_cursor")
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    steps: _containers.RepeatedCompositeFieldContainer[StepRow]
+    next_cursor: int
+    def __init__(self, steps: _Optional[_Iterable[_Union[StepRow, _Mapping]]] = ..., next_cursor: _Optional[int] = ...) -> None: ...
+
+class GetRecordingRequest(_message.Message):
+    __slots__ = ("run_id", "episode_index", "attempt")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_INDEX_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    episode_index: int
+    attempt: int
+    def __init__(self, run_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
+
+class EpisodeRecording(_message.Message):
+    __slots__ = ("episode", "attempt", "env_id", "maker", "python", "settings_json", "start_json", "start_state", "lead", "action_dtype", "action_shape", "actions", "rewards", "actions_json", "problem", "clips")
+    EPISODE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ENV_ID_FIELD_NUMBER: _ClassVar[int]
+    MAKER_FIELD_NUMBER: _ClassVar[int]
+    PYTHON_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
+    START_JSON_FIELD_NUMBER: _ClassVar[int]
+    START_STATE_FIELD_NUMBER: _ClassVar[int]
+    LEAD_FIELD_NUMBER: _ClassVar[int]
+    ACTION_DTYPE_FIELD_NUMBER: _ClassVar[int]
+    ACTION_SHAPE_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    REWARDS_FIELD_NUMBER: _ClassVar[int]
+    ACTIONS_JSON_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    CLIPS_FIELD_NUMBER: _ClassVar[int]
+    episode: EpisodeRow
+    attempt: int
+    env_id: str
+    maker: str
+    python: str
+    settings_json: str
+    start_json: str
+    start_state: bytes
+    lead: int
+    action_dtype: str
+    action_shape: _containers.RepeatedScalarFieldContainer[int]
+    actions: bytes
+    rewards: bytes
+    actions_json: str
+    problem: str
+    clips: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, episode: _Optional[_Union[EpisodeRow, _Mapping]] = ..., attempt: _Optional[int] = ..., env_id: _Optional[str] = ..., maker: _Optional[str] = ..., python: _Optional[str] = ..., settings_json: _Optional[str] = ..., start_json: _Optional[str] = ..., start_state: _Optional[bytes] = ..., lead: _Optional[int] = ..., action_dtype: _Optional[str] = ..., action_shape: _Optional[_Iterable[int]] = ..., actions: _Optional[bytes] = ..., rewards: _Optional[bytes] = ..., actions_json: _Optional[str] = ..., problem: _Optional[str] = ..., clips: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class SearchLogsRequest(_message.Message):
+    __slots__ = ("run_ids", "text", "is_regex", "ignore_case", "stream", "limit")
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    IS_REGEX_FIELD_NUMBER: _ClassVar[int]
+    IGNORE_CASE_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    text: str
+    is_regex: bool
+    ignore_case: bool
+    stream: str
+    limit: int
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ..., text: _Optional[str] = ..., is_regex: _Optional[bool] = ..., ignore_case: _Optional[bool] = ..., stream: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class LogMatch(_message.Message):
+    __slots__ = ("run_id", "stream", "line_number", "line")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    LINE_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    stream: str
+    line_number: int
+    line: str
+    def __init__(self, run_id: _Optional[str] = ..., stream: _Optional[str] = ..., line_number: _Optional[int] = ..., line: _Optional[str] = ...) -> None: ...

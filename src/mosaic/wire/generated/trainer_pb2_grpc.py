@@ -111,8 +111,78 @@ class TrainerStub:
                 _registered_method=True)
         self.DeleteRun = channel.unary_unary(
                 '/mosaic.trainer.v1.Trainer/DeleteRun',
-                request_serializer=trainer__pb2.RunRequest.SerializeToString,
+                request_serializer=trainer__pb2.DeleteRunRequest.SerializeToString,
                 response_deserializer=trainer__pb2.DeleteRunResponse.FromString,
+                _registered_method=True)
+        self.RestoreRun = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/RestoreRun',
+                request_serializer=trainer__pb2.RunRequest.SerializeToString,
+                response_deserializer=trainer__pb2.RunRecord.FromString,
+                _registered_method=True)
+        self.ListTrash = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/ListTrash',
+                request_serializer=trainer__pb2.ListTrashRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListTrashResponse.FromString,
+                _registered_method=True)
+        self.EmptyTrash = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/EmptyTrash',
+                request_serializer=trainer__pb2.EmptyTrashRequest.SerializeToString,
+                response_deserializer=trainer__pb2.EmptyTrashResponse.FromString,
+                _registered_method=True)
+        self.PinRun = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/PinRun',
+                request_serializer=trainer__pb2.PinRunRequest.SerializeToString,
+                response_deserializer=trainer__pb2.RunRecord.FromString,
+                _registered_method=True)
+        self.ApplyRetention = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/ApplyRetention',
+                request_serializer=trainer__pb2.RetentionRequest.SerializeToString,
+                response_deserializer=trainer__pb2.RetentionResponse.FromString,
+                _registered_method=True)
+        self.ArchiveRun = channel.unary_stream(
+                '/mosaic.trainer.v1.Trainer/ArchiveRun',
+                request_serializer=trainer__pb2.ArchiveRunRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ArchiveChunk.FromString,
+                _registered_method=True)
+        self.ImportRun = channel.stream_unary(
+                '/mosaic.trainer.v1.Trainer/ImportRun',
+                request_serializer=trainer__pb2.ArchiveChunk.SerializeToString,
+                response_deserializer=trainer__pb2.ImportRunResponse.FromString,
+                _registered_method=True)
+        self.Subscribe = channel.stream_stream(
+                '/mosaic.trainer.v1.Trainer/Subscribe',
+                request_serializer=trainer__pb2.SubscribeRequest.SerializeToString,
+                response_deserializer=trainer__pb2.BusMessage.FromString,
+                _registered_method=True)
+        self.ListMetrics = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/ListMetrics',
+                request_serializer=trainer__pb2.RunRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListMetricsResponse.FromString,
+                _registered_method=True)
+        self.QuerySeries = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/QuerySeries',
+                request_serializer=trainer__pb2.QuerySeriesRequest.SerializeToString,
+                response_deserializer=trainer__pb2.QuerySeriesResponse.FromString,
+                _registered_method=True)
+        self.ListEpisodes = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/ListEpisodes',
+                request_serializer=trainer__pb2.ListEpisodesRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListEpisodesResponse.FromString,
+                _registered_method=True)
+        self.ListSteps = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/ListSteps',
+                request_serializer=trainer__pb2.ListStepsRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListStepsResponse.FromString,
+                _registered_method=True)
+        self.GetRecording = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/GetRecording',
+                request_serializer=trainer__pb2.GetRecordingRequest.SerializeToString,
+                response_deserializer=trainer__pb2.EpisodeRecording.FromString,
+                _registered_method=True)
+        self.SearchLogs = channel.unary_stream(
+                '/mosaic.trainer.v1.Trainer/SearchLogs',
+                request_serializer=trainer__pb2.SearchLogsRequest.SerializeToString,
+                response_deserializer=trainer__pb2.LogMatch.FromString,
                 _registered_method=True)
 
 
@@ -215,6 +285,95 @@ class TrainerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteRun(self, request, context):
+        """Into the trash, from where RestoreRun brings it back until the trash is emptied.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestoreRun(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTrash(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EmptyTrash(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PinRun(self, request, context):
+        """A pinned run is never chosen by retention.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApplyRetention(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ArchiveRun(self, request, context):
+        """One file with everything of a run; ImportRun takes it in elsewhere.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ImportRun(self, request_iterator, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Subscribe(self, request_iterator, context):
+        """Live events of many runs on one stream, paced by the subscriber's credits.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMetrics(self, request, context):
+        """What is stored of runs, live or over.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def QuerySeries(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEpisodes(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSteps(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRecording(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchLogs(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -300,8 +459,78 @@ def add_TrainerServicer_to_server(servicer, server):
             ),
             'DeleteRun': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteRun,
-                    request_deserializer=trainer__pb2.RunRequest.FromString,
+                    request_deserializer=trainer__pb2.DeleteRunRequest.FromString,
                     response_serializer=trainer__pb2.DeleteRunResponse.SerializeToString,
+            ),
+            'RestoreRun': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestoreRun,
+                    request_deserializer=trainer__pb2.RunRequest.FromString,
+                    response_serializer=trainer__pb2.RunRecord.SerializeToString,
+            ),
+            'ListTrash': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTrash,
+                    request_deserializer=trainer__pb2.ListTrashRequest.FromString,
+                    response_serializer=trainer__pb2.ListTrashResponse.SerializeToString,
+            ),
+            'EmptyTrash': grpc.unary_unary_rpc_method_handler(
+                    servicer.EmptyTrash,
+                    request_deserializer=trainer__pb2.EmptyTrashRequest.FromString,
+                    response_serializer=trainer__pb2.EmptyTrashResponse.SerializeToString,
+            ),
+            'PinRun': grpc.unary_unary_rpc_method_handler(
+                    servicer.PinRun,
+                    request_deserializer=trainer__pb2.PinRunRequest.FromString,
+                    response_serializer=trainer__pb2.RunRecord.SerializeToString,
+            ),
+            'ApplyRetention': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApplyRetention,
+                    request_deserializer=trainer__pb2.RetentionRequest.FromString,
+                    response_serializer=trainer__pb2.RetentionResponse.SerializeToString,
+            ),
+            'ArchiveRun': grpc.unary_stream_rpc_method_handler(
+                    servicer.ArchiveRun,
+                    request_deserializer=trainer__pb2.ArchiveRunRequest.FromString,
+                    response_serializer=trainer__pb2.ArchiveChunk.SerializeToString,
+            ),
+            'ImportRun': grpc.stream_unary_rpc_method_handler(
+                    servicer.ImportRun,
+                    request_deserializer=trainer__pb2.ArchiveChunk.FromString,
+                    response_serializer=trainer__pb2.ImportRunResponse.SerializeToString,
+            ),
+            'Subscribe': grpc.stream_stream_rpc_method_handler(
+                    servicer.Subscribe,
+                    request_deserializer=trainer__pb2.SubscribeRequest.FromString,
+                    response_serializer=trainer__pb2.BusMessage.SerializeToString,
+            ),
+            'ListMetrics': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMetrics,
+                    request_deserializer=trainer__pb2.RunRequest.FromString,
+                    response_serializer=trainer__pb2.ListMetricsResponse.SerializeToString,
+            ),
+            'QuerySeries': grpc.unary_unary_rpc_method_handler(
+                    servicer.QuerySeries,
+                    request_deserializer=trainer__pb2.QuerySeriesRequest.FromString,
+                    response_serializer=trainer__pb2.QuerySeriesResponse.SerializeToString,
+            ),
+            'ListEpisodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEpisodes,
+                    request_deserializer=trainer__pb2.ListEpisodesRequest.FromString,
+                    response_serializer=trainer__pb2.ListEpisodesResponse.SerializeToString,
+            ),
+            'ListSteps': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSteps,
+                    request_deserializer=trainer__pb2.ListStepsRequest.FromString,
+                    response_serializer=trainer__pb2.ListStepsResponse.SerializeToString,
+            ),
+            'GetRecording': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRecording,
+                    request_deserializer=trainer__pb2.GetRecordingRequest.FromString,
+                    response_serializer=trainer__pb2.EpisodeRecording.SerializeToString,
+            ),
+            'SearchLogs': grpc.unary_stream_rpc_method_handler(
+                    servicer.SearchLogs,
+                    request_deserializer=trainer__pb2.SearchLogsRequest.FromString,
+                    response_serializer=trainer__pb2.LogMatch.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -734,8 +963,386 @@ class Trainer:
             request,
             target,
             '/mosaic.trainer.v1.Trainer/DeleteRun',
-            trainer__pb2.RunRequest.SerializeToString,
+            trainer__pb2.DeleteRunRequest.SerializeToString,
             trainer__pb2.DeleteRunResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestoreRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/RestoreRun',
+            trainer__pb2.RunRequest.SerializeToString,
+            trainer__pb2.RunRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTrash(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ListTrash',
+            trainer__pb2.ListTrashRequest.SerializeToString,
+            trainer__pb2.ListTrashResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EmptyTrash(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/EmptyTrash',
+            trainer__pb2.EmptyTrashRequest.SerializeToString,
+            trainer__pb2.EmptyTrashResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PinRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/PinRun',
+            trainer__pb2.PinRunRequest.SerializeToString,
+            trainer__pb2.RunRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApplyRetention(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ApplyRetention',
+            trainer__pb2.RetentionRequest.SerializeToString,
+            trainer__pb2.RetentionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ArchiveRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ArchiveRun',
+            trainer__pb2.ArchiveRunRequest.SerializeToString,
+            trainer__pb2.ArchiveChunk.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ImportRun(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/mosaic.trainer.v1.Trainer/ImportRun',
+            trainer__pb2.ArchiveChunk.SerializeToString,
+            trainer__pb2.ImportRunResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Subscribe(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/mosaic.trainer.v1.Trainer/Subscribe',
+            trainer__pb2.SubscribeRequest.SerializeToString,
+            trainer__pb2.BusMessage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMetrics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ListMetrics',
+            trainer__pb2.RunRequest.SerializeToString,
+            trainer__pb2.ListMetricsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def QuerySeries(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/QuerySeries',
+            trainer__pb2.QuerySeriesRequest.SerializeToString,
+            trainer__pb2.QuerySeriesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEpisodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ListEpisodes',
+            trainer__pb2.ListEpisodesRequest.SerializeToString,
+            trainer__pb2.ListEpisodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSteps(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ListSteps',
+            trainer__pb2.ListStepsRequest.SerializeToString,
+            trainer__pb2.ListStepsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRecording(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/GetRecording',
+            trainer__pb2.GetRecordingRequest.SerializeToString,
+            trainer__pb2.EpisodeRecording.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchLogs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/SearchLogs',
+            trainer__pb2.SearchLogsRequest.SerializeToString,
+            trainer__pb2.LogMatch.FromString,
             options,
             channel_credentials,
             insecure,

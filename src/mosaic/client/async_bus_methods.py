@@ -1,0 +1,7 @@
+"""The asynchronous client's methods about bus."""
+
+from __future__ import annotations
+
+
+class AsyncBusMethods:
+    pass

@@ -1,0 +1,7 @@
+"""The asynchronous client's methods about history."""
+
+from __future__ import annotations
+
+
+class AsyncHistoryMethods:
+    pass

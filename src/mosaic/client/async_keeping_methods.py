@@ -1,0 +1,7 @@
+"""The asynchronous client's methods about keeping."""
+
+from __future__ import annotations
+
+
+class AsyncKeepingMethods:
+    pass

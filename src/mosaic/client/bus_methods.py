@@ -1,0 +1,7 @@
+"""The client's methods about bus."""
+
+from __future__ import annotations
+
+
+class BusMethods:
+    pass

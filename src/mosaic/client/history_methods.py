@@ -1,0 +1,7 @@
+"""The client's methods about history."""
+
+from __future__ import annotations
+
+
+class HistoryMethods:
+    pass
