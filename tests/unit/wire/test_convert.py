@@ -103,7 +103,15 @@ def test_full_example_leaves_no_field_at_its_default() -> None:
 
 def test_summary_leaves_out_the_details_only() -> None:
     arrived = summary_from_proto(over_the_wire(record_to_proto(FULL)))
-    assert arrived == replace(FULL, paths={}, transitions=(), stderr_tail=(), capabilities={})
+    assert arrived == replace(
+        FULL,
+        paths={},
+        transitions=(),
+        stderr_tail=(),
+        capabilities={},
+        config={},
+        manifest={},
+    )
 
 
 def test_absent_is_told_from_zero() -> None:
