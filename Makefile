@@ -7,7 +7,7 @@ DEV_STAMP := $(VENV)/.installed-dev
 RUN_EXTRAS := baseline,cleanrl
 DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
-.PHONY: run test lint types imports bench learn chaos docs proto clean
+.PHONY: run test lint types imports bench learn chaos docs site proto clean
 
 run: $(STAMP)  ## set up, then watch an environment run to its end with live progress
 	@$(PY) tools/first_run.py
@@ -39,6 +39,9 @@ docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
 	$(PY) tools/contract_schemas.py
 	$(PY) tools/algorithm_schemas.py
 	$(PY) tools/environment_catalogue.py
+
+site: $(DEV_STAMP)  ## the documentation as web pages in build/site; a warning is an error
+	$(PY) -m sphinx -W --keep-going -q -b html docs build/site
 
 proto: $(DEV_STAMP)
 	PYTHON=$(PY) tools/generate_proto.sh
