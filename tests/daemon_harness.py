@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import signal
@@ -148,8 +149,13 @@ class DaemonHarness:
         return [
             path
             for path in self.home.root.rglob("*")
-            if path.is_file() and needle in path.read_bytes()
+            if path.is_file() and needle in _unpacked(path)
         ]
+
+
+def _unpacked(path: Path) -> bytes:
+    content = path.read_bytes()
+    return gzip.decompress(content) if path.suffix == ".gz" else content
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mosaic.telemetry.journal_files import opened_journal
+
 RUN_ID = "01JQ0000000000000000000000"
 OTHER_RUN_ID = "01JQ0000000000000000000001"
 
@@ -60,6 +62,12 @@ def metric(seq: int, name: str = "loss", value: float | str = 0.5, at: int = 0) 
 
 def lifecycle(kind: str, seq: int, **payload: Any) -> bytes:
     return line(kind, seq, payload=payload)
+
+
+def content(journal: Path) -> bytes:
+    """All of a journal, also when it was packed because its run is over."""
+    with opened_journal(journal) as file:
+        return file.read(file.size, 0)
 
 
 def append(journal: Path, lines: Iterable[bytes]) -> None:

@@ -29,7 +29,9 @@ class SilentReporter:
     def note(self, text: str) -> None: ...
 
 
-def train_in_process(algo: str, flags: dict[str, Any], directory: str, is_resuming: bool) -> None:
+def train_in_process(
+    algo: str, flags: dict[str, Any], directory: str, is_resuming: bool, recording: str = ""
+) -> None:
     algorithm = find_algorithm(algo)
     texts = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items()]
     checkpoint = folder = None
@@ -44,4 +46,5 @@ def train_in_process(algo: str, flags: dict[str, Any], directory: str, is_resumi
         Path(directory),
         checkpoint=checkpoint,
         folder=folder,
+        recording=Path(recording) if recording else None,
     )

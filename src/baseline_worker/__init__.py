@@ -23,6 +23,7 @@ def get_worker_metadata() -> WorkerCapabilities:
         supports_pause_resume=True,
         estimated_memory_mb=256,
         lane=Lane.TELEMETRY,
+        replay_maker="baseline_worker.replay:make_environment",
         readiness_checks=(
             ReadinessCheck(
                 name="gymnasium",

@@ -9,7 +9,7 @@ from typing import Any
 
 from baseline_worker import get_worker_metadata
 from baseline_worker.config import BaselineConfig
-from baseline_worker.environment import check_environment, make_environment
+from baseline_worker.environment import begin_episode, check_environment, make_environment
 from baseline_worker.policies import Policy, check_policy, make_policy
 from mosaic.worker import Run, worker_main
 
@@ -43,7 +43,7 @@ def play_episode(
     """One episode, reported; returns the number of steps of the whole run so far."""
     config, seed = run.config, run.config.seed + episode
     started, first_step = time.perf_counter(), steps
-    observation, _ = env.reset(seed=seed)
+    observation = begin_episode(env, seed)
     policy.begin_episode(seed)
     total_reward = 0.0
     terminated = truncated = False

@@ -57,6 +57,20 @@ def make_environment(config: BaselineConfig) -> gymnasium.Env[Any, Any]:
         ) from error
 
 
+def begin_episode(env: Any, seed: int) -> Any:
+    """The first observation of the episode with this seed, whatever was played before it.
+
+    What Box2D keeps of the bodies of an old episode changes the order in which it solves contacts,
+    so that BipedalWalker would depend on the past; in a new world it depends on its seed alone.
+    """
+    core = env.unwrapped
+    if type(core).__module__.startswith("gymnasium.envs.box2d."):
+        core._destroy()
+        core.world = type(core.world)(gravity=core.world.gravity)
+    observation, _ = env.reset(seed=seed)
+    return observation
+
+
 def base_name(env_id: str) -> str:
     """`CartPole` of `CartPole-v1` and of `some.module:CartPole-v1`."""
     return env_id.rpartition(":")[2].rpartition("/")[2].rpartition("-v")[0] or env_id

@@ -45,6 +45,7 @@ def get_worker_metadata() -> WorkerCapabilities:
         requires_gpu=False,
         estimated_memory_mb=512,
         lane=Lane.ANALYTICS,
+        replay_maker="cleanrl_worker.replay:make_environment",
         readiness_checks=tuple(
             ReadinessCheck(name=package, check=f"import:{package}", fix=_INSTALL)
             for package in ("torch", "gymnasium", "tyro", "safetensors")

@@ -13,6 +13,7 @@ from cleanrl_worker.flags import build_flags
 from cleanrl_worker.launcher import parse_arguments
 from cleanrl_worker.registry import find_algorithm
 from mosaic.worker import Run, TensorBoardArtifact, to_json, write_manifest
+from mosaic.worker.recording import recording_path
 
 if TYPE_CHECKING:
     from cleanrl_worker.evaluation.batched import EvaluationPlan
@@ -82,10 +83,13 @@ def evaluate(run: Run[CleanRLWorkerConfig]) -> None:
             on_batch=lambda batch: report_batch(run, batch),
             device=choose_device(arguments),
             is_paused=lambda: run.control.is_paused,
+            recording=recording_path(run) if arguments.record_episodes else None,
         )
 
 
 def report_batch(run: Run[CleanRLWorkerConfig], batch: BatchSummary) -> None:
+    from cleanrl_worker.evaluation.summary import FILE_NAME
+
     figures = to_json(asdict(batch))
     run.heartbeat(evaluation=figures)
     videos: tuple[str, ...] = ()
@@ -96,5 +100,6 @@ def report_batch(run: Run[CleanRLWorkerConfig], batch: BatchSummary) -> None:
         run,
         tensorboard=TensorBoardArtifact(True, TENSORBOARD_FOLDER),
         videos=videos or None,
+        evaluation_path=FILE_NAME,
         metadata={"evaluation": figures},
     )

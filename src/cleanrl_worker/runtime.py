@@ -19,14 +19,15 @@ from cleanrl_worker.flags import (
     recorded_extras,
 )
 from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.left_files import LeftFiles
 from cleanrl_worker.registry import Algorithm, find_algorithm
 from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME, UPSTREAM
-from mosaic.worker import Run, TensorBoardArtifact, write_manifest
+from mosaic.worker import Run, write_manifest
+from mosaic.worker.recording import recording_path
 
 if TYPE_CHECKING:
     from cleanrl_worker.kit.arguments import Arguments
     from cleanrl_worker.kit.checkpoints import Checkpoint
-    from cleanrl_worker.kit.training import TrainingFiles
 
 WorkerRun = Run[CleanRLWorkerConfig]
 
@@ -95,12 +96,7 @@ def train(run: WorkerRun) -> None:
     write_manifest(run, metadata=findings(plan))
     if plan.note:
         run.note(plan.note)
-    files: list[TrainingFiles] = []
-
-    def on_files(opened: TrainingFiles) -> None:
-        files.append(opened)
-        describe_files(run, opened)
-
+    left = LeftFiles(run)
     try:
         run_training(
             plan.algorithm,
@@ -111,13 +107,12 @@ def train(run: WorkerRun) -> None:
             lineage=plan.lineage,
             folder=plan.folder,
             run_id=run.run_id,
-            on_files=on_files,
+            on_files=left.begin,
             is_paused=lambda: run.control.is_paused,
+            recording=recording_path(run),
         )
     finally:
-        # W&B tells its address late, and videos are there only now.
-        for opened in files:
-            describe_files(run, opened)
+        left.end()
 
 
 def plan_training(
@@ -162,20 +157,3 @@ def findings(plan: TrainingPlan) -> dict[str, Any]:
         "flags": plan.flags,
     }
     return found if plan.lineage is None else {**found, "lineage": dict(plan.lineage)}
-
-
-def describe_files(run: WorkerRun, files: TrainingFiles) -> None:
-    """The manifest's view of what a training leaves."""
-    assert run.directory is not None
-    videos = sorted((run.directory / "videos").rglob("*.mp4"))
-    write_manifest(
-        run,
-        tensorboard=TensorBoardArtifact(True, shown_path(run.directory, files.tensorboard)),
-        wandb=None if files.wandb is None else files.wandb.artifact(),
-        videos=tuple(shown_path(run.directory, path) for path in videos) or None,
-        metadata={"run_folder": shown_path(run.directory, files.folder)},
-    )
-
-
-def shown_path(directory: Path, path: Path) -> str:
-    return str(path.relative_to(directory) if path.is_relative_to(directory) else path)

@@ -48,6 +48,15 @@ class Home:
         return self.trainer / "trash"
 
     @property
+    def transfer(self) -> Path:
+        """Folder for what is on its way into or out of an archive; emptied at every start."""
+        return self.trainer / "transfer"
+
+    @property
+    def retention_settings(self) -> Path:
+        return self.root / "retention.toml"
+
+    @property
     def registry(self) -> Path:
         return self.trainer / "registry.sqlite"
 
@@ -120,7 +129,7 @@ class Home:
             # Each by itself: `parents` would leave those in between open to everybody.
             for folder in (self.root, self.root / "var", self.trainer, self.configs, self.runs):
                 folder.mkdir(mode=0o700, exist_ok=True)
-            for folder in (self.trash, self.logs, self.worker_manifests):
+            for folder in (self.trash, self.transfer, self.logs, self.worker_manifests):
                 folder.mkdir(mode=0o700, exist_ok=True)
             make_private(self.runtime)
         except OSError as error:

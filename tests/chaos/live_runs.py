@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mosaic.fastlane.tiling import Picture
+from tests import journal_lines
 from tests.chaos.chaos_daemon import ChaosDaemon
 from tests.chaos.shade_environment import ENV_ID, PAUSE_VARIABLE, SIDE
 from tests.integration.pseudo_terminal import PseudoTerminal
@@ -162,4 +163,4 @@ def told(daemon: ChaosDaemon, run_id: str) -> str:
     """All that a run said, wherever a user would look for it."""
     files = daemon.home.run(run_id)
     logs = "".join(path.read_text() for path in files.logs.iterdir())
-    return logs + files.journal.read_text()
+    return logs + journal_lines.content(files.journal).decode()

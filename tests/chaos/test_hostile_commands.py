@@ -169,7 +169,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
     "unknown run": (("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
     "nothing as run": (("stop", ""), ""),
     "control characters as run": (("logs", "\x1b[31m"), "run"),
-    "deletion without consent": (("delete", "*"), "--yes"),
+    "deletion without consent": (("delete", "--for-good", "*"), "--yes"),
     "all runs of a wildcard": (("delete", "--yes", "*"), "*"),
     "no command": (("no-such-command",), "no-such-command"),
 }

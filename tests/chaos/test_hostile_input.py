@@ -17,8 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mosaic.telemetry import queries
+from mosaic.telemetry.episode_pages import EpisodeOrder, episode_page, step_page
 from mosaic.telemetry.ingest import JournalIngest
 from mosaic.telemetry.journal_reader import read_raw_events
+from mosaic.telemetry.series_queries import bucketed_series
+from mosaic.telemetry.store_reader import reading
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests.chaos.announced_workers import announce_workers, emitting, printing
 from tests.chaos.chaos_daemon import SLEEPER, ChaosDaemon, chaos_daemon, python_run
@@ -61,9 +64,12 @@ def assert_all_accounted_for(store: Path, content: bytes) -> None:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert events + quarantined == sum(bool(line.strip(b" \t\r\n\f\v")) for line in lines)
     queries.lifecycle(store)
-    queries.episodes(store)
     queries.recent_metrics(store, 1000)
-    queries.metric_series(store, MARKER, max_points=100)
+    with reading(store) as reader:
+        assert reader is not None
+        bucketed_series(reader, MARKER, None, None, 100)
+        episode_page(reader, EpisodeOrder.BEST, 1000)
+        step_page(reader, 1000)
     for episode in range(3):
         queries.steps(store, episode)
     assert queries.quarantine_summary(store).lines == quarantined
@@ -137,8 +143,8 @@ def test_hostile_workers_neither_block_nor_harm_the_daemon(tmp_path: Path) -> No
             blocked_s.append(float((outputs / "longest_print_s").read_text()))
         assert daemon.wait_over(hostile, timeout_s=60).exit_code == 0
         assert max(blocked_s) <= 1
-        points = queries.metric_series(daemon.home.run(printers[1]).telemetry, "loss")
-        assert [point.step for point in points] == [0, 1, 2, 3]
+        (loss,) = daemon.client.series(printers[1], "loss")
+        assert loss.first_steps == (0, 1, 2, 3)
         assert markers_in(daemon.home.run(hostile).telemetry) == list(range(count))
         assert_answers_about(daemon, hostile)
         assert daemon.process.pid == pid

@@ -263,7 +263,7 @@ def delete_through_traps(daemon: ChaosDaemon, run_ids: list[str], victim: Path) 
     for trap, run_id in zip(TRAPS, run_ids, strict=True):
         directory = daemon.home.run(run_id).directory
         trap(directory, victim)
-        daemon.client.delete_run(run_id)
+        daemon.client.delete_run(run_id, for_good=True)
         assert not os.path.lexists(directory), trap
         assert not os.path.lexists(daemon.home.trash / run_id), trap
         assert not list(daemon.home.configs.glob(f"*{run_id}*")), trap

@@ -23,6 +23,7 @@ from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.registry.registry import Registry
 from mosaic.errors import DiskSpaceError, MosaicError
 from mosaic.paths import Home
+from tests import journal_lines
 from tests.chaos.announced_workers import announce_workers, emitting, printing
 from tests.chaos.chaos_daemon import SLEEPER, ChaosDaemon, chaos_daemon, python_run
 from tests.chaos.descendants import no_process_left
@@ -135,7 +136,7 @@ def assert_reads_live_on(daemon: ChaosDaemon, run_id: str) -> None:
 def assert_journal_and_store_agree(home: Home, run_id: str, steps: int) -> None:
     """Every step once, in both; no line torn, none quarantined, no sequence number missing."""
     files = home.run(run_id)
-    events = [json.loads(line) for line in files.journal.read_bytes().splitlines()]
+    events = [json.loads(line) for line in journal_lines.content(files.journal).splitlines()]
     assert [event["seq"] for event in events] == list(range(len(events)))
     assert sum(event["type"] == "step" for event in events) == steps
     with contextlib.closing(sqlite3.connect(files.telemetry)) as store:

@@ -6,7 +6,6 @@ import contextlib
 import random
 import signal
 import sqlite3
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import grpc
 import pytest
 
-from mosaic.client import TrainerClient
 from mosaic.errors import JournalOffsetError, RunStateError, StoreError, UnauthenticatedError
 from mosaic.wire.errors import from_rpc
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -24,45 +22,10 @@ from tests.chaos.announced_workers import announce_workers, emitting
 from tests.chaos.chaos_daemon import SLEEPER, ChaosDaemon, chaos_daemon, python_run
 from tests.chaos.figures import record
 from tests.chaos.follower import Follower
+from tests.chaos.probing import Prober, p99
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.chaos
-
-PACE_S = 0.005
-
-
-class Prober:
-    """Calls the daemon like a busy user interface and notes how long each answer took."""
-
-    def __init__(self, client: TrainerClient, run_id: str) -> None:
-        self._client = client
-        self._run_id = run_id
-        self.rss_mb = 0.0
-
-    def measure(self, duration_s: float) -> list[float]:
-        answers: list[float] = []
-        end = time.monotonic() + duration_s
-        while time.monotonic() < end:
-            for call in (self._health, self._get, self._list):
-                began = time.perf_counter()
-                call()
-                answers.append(time.perf_counter() - began)
-                time.sleep(PACE_S)
-        return answers
-
-    def _health(self) -> None:
-        self.rss_mb = max(self.rss_mb, self._client.health().rss_mb)
-
-    def _get(self) -> None:
-        self._client.get_run(self._run_id)
-
-    def _list(self) -> None:
-        self._client.list_runs(limit=50)
-
-
-def p99(values: list[float]) -> float:
-    return sorted(values)[int(len(values) * 0.99)]
-
 
 @contextlib.contextmanager
 def following(daemon: ChaosDaemon, run_id: str, folder: Path) -> Iterator[Follower]:
@@ -124,7 +87,7 @@ def test_stopped_client_harms_nobody_and_misses_nothing(tmp_path: Path) -> None:
 
 def assert_received_all(daemon: ChaosDaemon, run_id: str, follower: Follower, printed: int) -> int:
     """Every line of the journal and of the log, each once; returns the number of events."""
-    count = daemon.home.run(run_id).journal.read_bytes().count(b"\n")
+    count = journal_lines.content(daemon.home.run(run_id).journal).count(b"\n")
     assert follower.sequence == list(range(count))
     assert follower.states[-1] == "TERM"
     lines = follower.output.decode().splitlines()
@@ -297,7 +260,7 @@ def test_chunks_sent_twice_late_or_in_any_order_are_stored_once() -> None:
             daemon.client.stop_run(worker.run_id, grace_s=0)
             daemon.wait_over(worker.run_id)
         published = [
-            daemon.home.run(worker.run_id).journal.read_bytes()[worker.offset :]
+            journal_lines.content(daemon.home.run(worker.run_id).journal)[worker.offset :]
             for worker in (clean, careless)
         ]
         assert published[0] == published[1] == b"".join(chunk for _, chunk in chunks)

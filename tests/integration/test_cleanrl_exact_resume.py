@@ -1,5 +1,8 @@
 """A training killed with SIGKILL and resumed ends with the weights of one that was never stopped.
 
+It is recorded and the other is not, so that recording is seen to change nothing; and its episodes
+can be simulated again, those before the kill, those after, and those it cut in two.
+
 Every algorithm at small scale, each in processes of its own, forked from a server that has
 imported torch already.
 """
@@ -17,6 +20,9 @@ from typing import Any
 
 import pytest
 
+from mosaic.contracts.recording_file import recording_name
+from mosaic.telemetry.recordings import recorded_episodes
+from tests.replayed_episodes import assert_replays_identically
 from tests.waiting import wait_until
 
 pytest.importorskip("torch")
@@ -61,13 +67,16 @@ TRAININGS = (
 )
 
 
-def start(training: Training, directory: Path, is_resuming: bool = False) -> Any:
+def start(
+    training: Training, directory: Path, is_resuming: bool = False, recording: str = ""
+) -> Any:
     from tests.small_trainings import train_in_process
 
     flags = {"env_id": training.env_id, "total_timesteps": training.total_timesteps}
     flags |= {"checkpoint_interval": training.interval, "threads": 1, **training.flags}
     process = SPAWN.Process(
-        target=train_in_process, args=(training.algo, flags, str(directory), is_resuming)
+        target=train_in_process,
+        args=(training.algo, flags, str(directory), is_resuming, recording),
     )
     process.start()
     return process
@@ -98,7 +107,8 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
 ) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     undisturbed = start(training, whole)
-    victim = start(training, broken)
+    recordings = broken / "recordings"
+    victim = start(training, broken, recording=str(recordings / recording_name(1)))
     # A different moment for each algorithm, the same in every run of the test.
     saves = 1 + int(hashlib.sha256(training.algo.encode()).hexdigest(), 16) % 3
     moment = saves * training.interval
@@ -111,6 +121,12 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     victim.join(PATIENCE_S)
     before = max(saved_steps(broken))
     finish(undisturbed)
-    finish(start(training, broken, is_resuming=True))
+    second = str(recordings / recording_name(2))
+    finish(start(training, broken, is_resuming=True, recording=second))
     assert before < training.total_timesteps, "it was killed too late to prove anything"
     assert weights(broken) == weights(whole)
+    numbers = recorded_episodes(recordings)
+    assert numbers == list(range(len(numbers)))
+    resumed = recorded_episodes(recordings, attempt=2)
+    for number in {*numbers[:1], *numbers[-1:], *resumed[:3]}:
+        assert_replays_identically(recordings, number)

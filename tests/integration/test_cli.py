@@ -224,10 +224,23 @@ def test_events_are_json_lines_of_the_chosen_type(mosaic: Terminal, finished: st
     assert {json.loads(line)["type"] for line in lines} == {"episode"}
 
 
-def test_metrics_are_the_latest(mosaic: Terminal, finished: str) -> None:
-    points = mosaic.json("metrics", finished, "--count", "3")
-    assert len(points) == 3
-    assert points[0]["name"] in mosaic.run("metrics", finished)
+def test_metrics_are_listed_and_shown_as_curves(mosaic: Terminal, finished: str) -> None:
+    listed = mosaic.json("metrics", finished)
+    name = listed[0]["name"]
+    assert name in mosaic.run("metrics", finished)
+    (curve,) = mosaic.json("metrics", finished, name, "--points", "3")
+    assert (curve["name"], len(curve["means"])) == (name, 3)
+    assert sum(curve["counts"]) == curve["points"] == listed[0]["points"]
+    (points,) = mosaic.json("metrics", finished, name, "--points", "0")
+    assert points["counts"] == [1] * listed[0]["points"]
+    shown = mosaic.run("metrics", finished, f"{name[:3]}*")
+    assert name in shown
+    assert "█" in shown
+
+
+def test_a_metric_that_is_not_there_is_named(mosaic: Terminal, finished: str) -> None:
+    told = mosaic.run("metrics", finished, "no such metric", status=2)
+    assert "no metric 'no such metric'" in told
 
 
 def test_reader_that_has_enough_causes_no_complaint(mosaic: Terminal, finished: str) -> None:
@@ -244,8 +257,8 @@ def test_reader_that_has_enough_causes_no_complaint(mosaic: Terminal, finished: 
 
 def test_delete_asks_and_removes(mosaic: Terminal) -> None:
     run_id = mosaic.json("run", WORKER, *SHORT)["run_id"]
-    assert "--yes" in mosaic.run("delete", run_id, status=5)
-    assert mosaic.run("delete", run_id, "--yes").startswith("deleted ")
+    assert "--yes" in mosaic.run("delete", "--for-good", run_id, status=5)
+    assert mosaic.run("delete", "--for-good", run_id, "--yes").startswith("deleted ")
     assert "mosaic runs" in mosaic.run("show", run_id[-8:], status=4)
 
 

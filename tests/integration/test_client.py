@@ -130,4 +130,4 @@ async def test_async_client_does_everything_the_other_does(home: Home) -> None:
         assert [chunk async for chunk in client.stream_log(run_id, "stderr")] == []
         with pytest.raises(RunStateError):
             await client.stop_run(run_id)
-        assert await client.delete_run(run_id) > 0
+        assert (await client.delete_run(run_id, for_good=True)).freed_bytes > 0

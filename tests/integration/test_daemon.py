@@ -22,6 +22,7 @@ from mosaic.errors import (
     UnknownRunError,
     UnknownWorkerError,
 )
+from tests import journal_lines
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 from tests.waiting import wait_until
 
@@ -41,7 +42,7 @@ def stored_steps(daemon: DaemonHarness, run_id: str) -> int:
 
 
 def journal_steps(daemon: DaemonHarness, run_id: str) -> int:
-    lines = daemon.home.run(run_id).journal.read_bytes().splitlines()
+    lines = journal_lines.content(daemon.home.run(run_id).journal).splitlines()
     return sum(json.loads(line)["type"] == "step" for line in lines)
 
 
@@ -120,7 +121,7 @@ def test_a_graceful_stop_lets_the_worker_finish_its_sentence(daemon: DaemonHarne
         "user_cancel",
         0,
     )
-    last = json.loads(daemon.home.run(run_id).journal.read_bytes().splitlines()[-1])
+    last = json.loads(journal_lines.content(daemon.home.run(run_id).journal).splitlines()[-1])
     assert last["type"] == "run_cancelled"
 
 
@@ -262,7 +263,7 @@ def test_delete_refuses_a_live_run_and_removes_a_finished_one_wholly(
         daemon.client.delete_run(run_id)
     daemon.client.stop_run(run_id)
     daemon.wait_over(run_id)
-    daemon.client.delete_run(run_id)
+    assert not daemon.client.delete_run(run_id, for_good=True).is_in_trash
     with pytest.raises(UnknownRunError):
         daemon.client.get_run(run_id)
     assert not [path for path in daemon.home.trainer.rglob("*") if run_id in path.name]

@@ -13,6 +13,7 @@ import pytest
 
 from cleanrl_worker.upstream.interpreter import ask_interpreter
 from mosaic.errors import ConfigError
+from tests import journal_lines
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 
 TIMEOUT_S = 120
@@ -117,7 +118,7 @@ def document(checkout: Path, algo: str, **changes: Any) -> dict[str, Any]:
 
 
 def events(daemon: DaemonHarness, run_id: str, kind: str) -> list[dict[str, Any]]:
-    found = map(json.loads, daemon.home.run(run_id).journal.read_text().splitlines())
+    found = map(json.loads, journal_lines.content(daemon.home.run(run_id).journal).splitlines())
     return [event for event in found if event["type"] == kind]
 
 

@@ -66,7 +66,7 @@ def test_files_appear_only_in_the_given_run_directory(tmp_path: Path) -> None:
     assert [path.name for path in directory.iterdir()] == ["analytics.json"]
     manifest = json.loads((directory / "analytics.json").read_text())
     assert manifest["run_id"] == events[0]["run_id"]
-    assert manifest["metadata"]["status"] == "completed"
+    assert manifest["status"] == "completed"
 
 
 @pytest.mark.parametrize(

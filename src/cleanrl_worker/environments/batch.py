@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,6 +69,8 @@ class EnvBatch(ABC):
     exactness: str = EXACT  # or UP_TO_RESET: what a resumed training can promise
     observations: Array  # the current ones, after `reset`, `step` and `load_state_dict`
     view: LiveView = _NOTHING_TO_SEE  # looked at in every step
+    # Told which environment is about to be reset by itself: the last chance to look at it.
+    before_reset: Callable[[int], None] = staticmethod(lambda index: None)
     _clock = 0  # steps of each environment so far
 
     @abstractmethod

@@ -81,6 +81,7 @@ class LoopBatch(EnvBatch):
                 self._add_episode(episodes, index, is_terminated, is_truncated, info)
                 if self._videos is not None and index == 0:
                     self._videos.add_frame()
+                self.before_reset(index)
                 observations[index] = self._begin_episode(index, None)
         if self._videos is not None and 0 not in finals:
             self._videos.add_frame()

@@ -1,4 +1,7 @@
-"""Messages between a training and its environment processes: JSON with the arrays behind it."""
+"""Messages between a training and its environment processes: JSON with the arrays behind it.
+
+Recordings keep the states of environments in the same form.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,14 @@ import json
 import os
 import select
 import socket
+import struct
 import time
 from collections.abc import Mapping, Sequence
-from struct import Struct
 from typing import Any
 
 import numpy as np
 
-_LENGTHS = Struct("=QQ")  # of the JSON text, of the arrays
+_LENGTHS = struct.Struct("=QQ")  # of the JSON text, of the arrays
 _ARRAY = "__array__"
 # All a step needs to say, as everything else about it lies in shared memory.
 EMPTY = _LENGTHS.pack(0, 0)
@@ -41,11 +44,27 @@ class Watch:
             give_way()
 
 
-def send(channel: socket.socket, message: Any) -> None:
+def pack(message: Any) -> bytes:
     arrays: list[bytes] = []
     text = json.dumps(_without_arrays(message, arrays)).encode()
     blob = b"".join(arrays)
-    channel.sendall(_LENGTHS.pack(len(text), len(blob)) + text + blob)
+    return _LENGTHS.pack(len(text), len(blob)) + text + blob
+
+
+def unpack(data: bytes) -> Any:
+    """Raises ValueError when `pack` did not make it."""
+    try:
+        text_length, blob_length = _LENGTHS.unpack_from(data)
+        text_end = _LENGTHS.size + text_length
+        if text_end + blob_length != len(data):
+            raise ValueError("its lengths are wrong")
+        return _with_arrays(json.loads(data[_LENGTHS.size : text_end]), memoryview(data)[text_end:])
+    except (struct.error, TypeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def send(channel: socket.socket, message: Any) -> None:
+    channel.sendall(pack(message))
 
 
 def receive(channel: socket.socket) -> Any:

@@ -22,6 +22,7 @@ from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, pl
 from cleanrl_worker.evaluation.loading import load_policy, training_arguments
 from cleanrl_worker.evaluation.policy import ROWS, Policy
 from cleanrl_worker.evaluation.summary import BatchSummary, Conditions, SummaryFile, summarize
+from cleanrl_worker.kit.episode_log import EpisodeLog
 from cleanrl_worker.kit.reporting import Reporter
 from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
 from cleanrl_worker.kit.video import VideoWriter
@@ -67,12 +68,14 @@ def run_batched_evaluation(
     on_batch: Callable[[BatchSummary], None] = lambda summary: None,
     device: torch.device | None = None,
     is_paused: Callable[[], bool] = lambda: False,
+    recording: Path | None = None,
 ) -> list[BatchSummary]:
     """Plays what the plan says and returns the complete batches; `directory` is the run's.
 
     A batch that is stopped halfway counts for nothing: its short episodes have ended and its long
     ones have not, so its figures would be wrong. The same evaluation, started again in the same
-    directory, goes on after its last complete batch.
+    directory, goes on after its last complete batch. `recording` is the file in which episodes are
+    recorded.
     """
     with ExitStack() as resources:
         envs = make_envs(source, plan)
@@ -95,8 +98,12 @@ def run_batched_evaluation(
         view = open_view(envs, reporter)
         resources.callback(view.close)
         should_stop = telling_pauses(reporter.should_stop, is_paused, view.show_paused)
+        log = None
+        if recording is not None:
+            log = open_log(source, envs, recording, reporter)
+            resources.callback(log.close)
         evaluation = Evaluation(
-            plan, conditions, rules, envs, policy, reporter, board, videos, view, should_stop
+            plan, conditions, rules, envs, policy, reporter, board, videos, view, should_stop, log
         )
         return evaluation.run(file, first, on_batch)
 
@@ -123,6 +130,19 @@ def open_view(envs: Sequence[gymnasium.Env[Any, Any]], reporter: Reporter) -> Li
     return LiveView(settings, renders, reporter.note, flags=EVALUATING)
 
 
+def open_log(
+    source: PolicySource, envs: Sequence[gymnasium.Env[Any, Any]], path: Path, reporter: Reporter
+) -> EpisodeLog:
+    settings = {
+        "env_id": source.env_id,
+        "env_kwargs": dict(source.env_kwargs),
+        "frame_stack": find_entry(source.algo).frame_stack,
+        "training": False,
+    }
+    limit_bytes = training_arguments(source).recording_limit_mb * 1_000_000
+    return EpisodeLog(path, limit_bytes, reporter.note, envs[0].action_space, settings)
+
+
 class Evaluation:
     """The loop over batches, and what is told of them."""
 
@@ -138,7 +158,9 @@ class Evaluation:
         videos: Path | None,
         view: LiveView,
         should_stop: Callable[[], bool],
+        log: EpisodeLog | None = None,
     ) -> None:
+        self._log = log
         self._plan, self._conditions, self._rules = plan, conditions, rules
         self._envs, self._policy = envs, policy
         self._reporter, self._board, self._videos = reporter, board, videos
@@ -174,6 +196,7 @@ class Evaluation:
             self._should_stop,
             lambda number: self._video(batch_index, number) if number in filmed else None,
             self._view,
+            self._log,
         ):
             episodes.append(episode)
             self._report_episode(episode)

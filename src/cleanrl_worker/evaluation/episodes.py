@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cleanrl_worker.environments.live_view import LiveView
+from cleanrl_worker.environments.snapshots.choice import snapshots_of
+from cleanrl_worker.kit.episode_log import EpisodeLog
 from cleanrl_worker.kit.video import VideoWriter
 from mosaic.errors import WorkerError
 
@@ -48,12 +50,22 @@ class EpisodeRules(NamedTuple):
 class Slot:
     """One environment and the episode it is playing."""
 
-    def __init__(self, index: int, env: gymnasium.Env[Any, Any], rules: EpisodeRules) -> None:
+    def __init__(
+        self,
+        index: int,
+        env: gymnasium.Env[Any, Any],
+        rules: EpisodeRules,
+        log: EpisodeLog | None = None,
+    ) -> None:
         self.index = index
         self.is_playing = False
         self.last_reward = 0.0
         self._env = env
         self._rules = rules
+        self._log = log
+        self._actions: list[Any] = []
+        self._rewards: list[float] = []
+        self._snapshots = snapshots_of(env)
         self._video: VideoWriter | None = None
         self._number = 0
         self._reset_counters()
@@ -62,7 +74,9 @@ class Slot:
         self.is_playing = True
         self._number, self._video = number, video
         self._reset_counters()
-        observation, _ = self._env.reset(seed=self._rules.seed + number)
+        seed = self._rules.seed + number
+        self._snapshots.before_reset(seed)  # nothing of the last episode shall reach this one
+        observation, _ = self._env.reset(seed=seed)
         self._film()
         return np.asarray(observation)
 
@@ -74,11 +88,15 @@ class Slot:
         self._total_reward += float(reward)
         self._discounted_return += self._discount * float(reward)
         self._discount *= self._rules.gamma
+        if self._log is not None:
+            self._actions.append(action)
+            self._rewards.append(self.last_reward)
         if self._length == self._rules.max_steps and not terminated:
             truncated = True
         if not (terminated or truncated):
             return np.asarray(observation), None
         self.end()
+        self._record(bool(terminated), bool(truncated))
         finished = FinishedEpisode(
             self._number,
             self._rules.seed + self._number,
@@ -96,7 +114,20 @@ class Slot:
             self._video.close()
             self._video = None
 
+    def _record(self, terminated: bool, truncated: bool) -> None:
+        if self._log is not None:
+            self._log.write(
+                self._number,
+                self._rules.seed + self._number,
+                self._actions,
+                self._rewards,
+                self._total_reward,
+                terminated,
+                truncated,
+            )
+
     def _reset_counters(self) -> None:
+        self._actions, self._rewards = [], []
         self._total_reward, self._discounted_return, self._discount = 0.0, 0.0, 1.0
         self._length = 0
 
@@ -123,11 +154,12 @@ def play_episodes(
     should_stop: Callable[[], bool],
     video_of: Callable[[int], VideoWriter | None] = lambda number: None,
     view: LiveView | None = None,
+    log: EpisodeLog | None = None,
 ) -> Iterator[FinishedEpisode]:
     """Episodes as they end; ends early, before the next step, when asked to stop."""
     waiting = iter(numbers)
     view = view or LiveView()
-    slots = [Slot(index, env, rules) for index, env in enumerate(envs)]
+    slots = [Slot(index, env, rules, log) for index, env in enumerate(envs)]
     space: Any = envs[0].observation_space
     observations = np.zeros((len(slots), *space.shape), space.dtype)
 

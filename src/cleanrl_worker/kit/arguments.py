@@ -36,6 +36,12 @@ class Arguments:
         "auto", help="how the environments are stepped; auto takes the fastest correct way"
     )
     capture_video: bool = option(False, help="record videos of the first environment")
+    record_episodes: bool = option(
+        True, help="record actions, so that every episode can be replayed as pictures"
+    )
+    recording_limit_mb: int = option(
+        1000, help="recording stops when its file has this many megabytes", minimum=1
+    )
     track: bool = option(False, help="log to Weights & Biases too")
     wandb_project_name: str = option("cleanRL", help="project on W&B")
     wandb_entity: str | None = option(None, help="team on W&B")

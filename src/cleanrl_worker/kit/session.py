@@ -18,8 +18,10 @@ from cleanrl_worker.environments.batch import EnvBatch, Episode
 from cleanrl_worker.environments.live_view import telling_pauses
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.kit.batch_recorder import BatchRecorder
 from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, CheckpointStore
 from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.recorded_batch import RecordedBatch
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
 from cleanrl_worker.kit.stateful import Stateful
 from mosaic.errors import WorkerError
@@ -61,6 +63,7 @@ class Session:
         video_directory: Path | None = None,
         live_view: Settings = NOT_SHOWN,
         is_paused: Callable[[], bool] = lambda: False,
+        recording: Path | None = None,  # the file in which episodes are recorded
     ) -> None:
         self.arguments = arguments
         self.device = device
@@ -71,6 +74,8 @@ class Session:
         self.planned_timesteps = arguments.total_timesteps
         self.recent_returns: deque[float] = deque(maxlen=RECENT_EPISODES)
         self.video_directory = video_directory if arguments.capture_video else None
+        self._recording = recording if arguments.record_episodes else None
+        self._recorded: RecordedBatch | None = None
         self._reporter = reporter
         self._should_stop = reporter.should_stop
         self._live_view = live_view
@@ -103,9 +108,21 @@ class Session:
                 self._should_stop = telling_pauses(
                     self._reporter.should_stop, self._is_paused, envs.show_paused
                 )
+            if self._recording is not None:
+                envs = self._recorded = self._record(envs, self._recording, frame_stack)
             yield envs
         finally:
             envs.close()
+
+    def _record(self, envs: EnvBatch, path: Path, frame_stack: int) -> RecordedBatch:
+        arguments = self.arguments
+        settings = {
+            "env_id": arguments.env_id,
+            "env_kwargs": dict(arguments.env_kwargs),
+            "frame_stack": frame_stack,
+        }
+        limit_bytes = arguments.recording_limit_mb * 1_000_000
+        return RecordedBatch(envs, BatchRecorder(path, limit_bytes, self.note), settings)
 
     # ---- what a checkpoint holds -------------------------------------------------------------
 
@@ -123,6 +140,8 @@ class Session:
             self.note(f"vectorization: {envs.vectorization}")
             if checkpoint is not None:
                 self.note(f"resumed at step {checkpoint.step}, {envs.exactness}")
+        if self._recorded is not None:
+            self._recorded.begin(self.global_step, self.episodes, self.is_resumed)
         self._started_step = self.global_step
         self._started_at = time.perf_counter()
         self._reporter.progress(steps=self.global_step, total_steps=self.arguments.total_timesteps)
@@ -203,6 +222,8 @@ class Session:
         if not self._model.is_finite():
             raise self._diverged("a weight is not a number")
         self._tried_step = self.global_step
+        if self._recorded is not None:
+            self._recorded.flush()
         metric = float(np.mean(self.recent_returns)) if self.recent_returns else None
         states = {name: part.state_dict() for name, part in self._parts.items()}
         saved = self._store.save(

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cleanrl_worker.kit.event_records import (
+from mosaic.contracts.tensorboard_records import (
     Sample,
     ScalarRecords,
     file_start,

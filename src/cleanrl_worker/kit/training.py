@@ -62,11 +62,13 @@ def run_training(
     run_id: str = "",
     on_files: Callable[[TrainingFiles], None] = lambda files: None,
     is_paused: Callable[[], bool] = lambda: False,
+    recording: Path | None = None,
 ) -> None:
     """Train to the end, or until the reporter says stop; either leaves a checkpoint.
 
     Files go below `directory`; without one nothing is kept. `folder` is the run folder to go on
-    in, for a training that crashed; otherwise a new one is made.
+    in, for a training that crashed; otherwise a new one is made. `recording` is the file in which
+    episodes are recorded.
     """
     module = load_module(algorithm)
     device = choose_device(arguments)
@@ -103,6 +105,7 @@ def run_training(
             video_directory=videos,
             live_view=read_settings(os.environ),
             is_paused=is_paused,
+            recording=recording,
         )
         module.train(arguments, session)
 

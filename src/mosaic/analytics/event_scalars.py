@@ -22,6 +22,14 @@ _VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR, _VALUE_METADATA = 1, 2, 8, 9
 _SKIPPED_VALUES = {3: "histogram", 4: "image", 5: "histogram", 6: "audio"}
 _SCALAR_PLUGIN = "scalars"
 _MAX_SHAPES = 16_384
+# How far a value's bytes begin before the end of its event: just their own width, where nothing
+# follows. Writers that describe their tensors add a few more distances, not many.
+_PLAIN = 4
+_MAX_DISTANCES = 8
+# A tensor of data type float32: its shape, which may be left out, and the head of its only value,
+# among the typed values (packed or not) or as raw content.
+_SCALAR_SHAPES = (b"", b"\x12\x00")
+_VALUES = (b"\x2a\x04", b"\x2d", b"\x22\x04")
 # Shorter ones cannot hold a wall time, a step of any size and a scalar.
 _MIN_SHAPED_BYTES = 25
 _DOUBLE = Struct("<d")
@@ -65,23 +73,29 @@ class RunScalars:
 class EventScalars:
     """Decodes the events of one run. Remembers of which plugin a tag is: only its first event says.
 
-    Nearly every event of a training is one plain scalar whose bytes, wall time, step and value
-    aside, are the same each time. Such a shape is learned once and then only compared.
+    Nearly every event of a training is one scalar whose bytes, wall time, step and value aside,
+    are the same each time. Such a shape is learned once and then only compared. Plain scalars end
+    with their value; behind that of a tensor there may be bytes that describe it, always the same.
     """
 
     def __init__(self) -> None:
         self._plugins: dict[str, str] = {}
-        self._shapes: dict[bytes, str] = {}
+        # By how far the value lies from the end of the event.
+        self._shapes: dict[int, dict[tuple[bytes, bytes], str]] = {_PLAIN: {}}
+        self._shape_count = 0
 
     def decode(self, event: bytes, into: RunScalars) -> None:
         if len(event) >= _MIN_SHAPED_BYTES and event[0] == 0x09:
             step, position = _shaped_step(event)
-            tag = self._shapes.get(event[position:-4])
-            if tag is not None:
-                (wall_time,) = _DOUBLE.unpack_from(event, 1)
-                (value,) = _FLOAT.unpack_from(event, len(event) - 4)
-                into.add(tag, step, wall_time, value)
-                return
+            end = len(event)
+            for distance, shapes in self._shapes.items():
+                at = end - distance
+                tag = shapes.get((event[position:at], event[at + 4 :]))
+                if tag is not None:
+                    (wall_time,) = _DOUBLE.unpack_from(event, 1)
+                    (value,) = _FLOAT.unpack_from(event, at)
+                    into.add(tag, step, wall_time, value)
+                    return
         try:
             self._decode(event, into)
         except wire.WireError:
@@ -132,25 +146,47 @@ class EventScalars:
         # The first event of a tag says what it is, and for good.
         plugin = self._plugins.setdefault(tag, plugin) if plugin else self._plugins.get(tag, "")
         if kind == "simple":
-            self._learn_shape(tag, event)
+            self._learn_shape(tag, event, b"\x15", b"")
             into.add(tag, step, wall_time, scalar)
         elif plugin not in ("", _SCALAR_PLUGIN):
             into.skipped[plugin.removesuffix("s")] += 1
         elif kind == TensorScalar.SCALAR:
+            if plugin == _SCALAR_PLUGIN:  # for good: no later event can make it something else
+                self._learn_tensor_shape(tag, message, event)
             into.add(tag, step, wall_time, scalar)
         else:
             into.skipped[kind] += 1
 
-    def _learn_shape(self, tag: str, event: bytes) -> None:
-        if event[0] != 0x09 or len(event) < _MIN_SHAPED_BYTES or len(self._shapes) >= _MAX_SHAPES:
+    def _learn_tensor_shape(self, tag: str, message: bytes, event: bytes) -> None:
+        """Of a tensor of one float32, whichever of the two places its writer uses for the value."""
+        parts = list(wire.fields(message))
+        if [number for number, _, _ in parts[:2]] != [_VALUE_TAG, _VALUE_TENSOR]:
+            return
+        tensor = wire.as_bytes(parts[1][2])
+        head = _float_tensor_head(tensor)
+        if head is None:
+            return
+        start = b"\x42" + wire.varint(len(tensor)) + head
+        begin = message.find(start)
+        self._learn_shape(tag, event, start, message[begin + len(start) + 4 :])
+
+    def _learn_shape(self, tag: str, event: bytes, before: bytes, after: bytes) -> None:
+        """Kept only if the event is, byte for byte, one value of this tag and nothing else."""
+        if event[0] != 0x09 or len(event) < _MIN_SHAPED_BYTES or self._shape_count >= _MAX_SHAPES:
             return
         _, position = _shaped_step(event)
         name = tag.encode()
-        value = b"\x0a" + wire.varint(len(name)) + name + b"\x15"
-        summary = b"\x0a" + wire.varint(len(value) + 4) + value
-        shape = b"\x2a" + wire.varint(len(summary) + 4) + summary
-        if event[position:-4] == shape:
-            self._shapes[shape] = tag
+        value = b"\x0a" + wire.varint(len(name)) + name + before
+        summary = b"\x0a" + wire.varint(len(value) + 4 + len(after)) + value
+        start = b"\x2a" + wire.varint(len(summary) + 4 + len(after)) + summary
+        distance = _PLAIN + len(after)
+        at = len(event) - distance
+        if event[position:at] != start or event[at + 4 :] != after:
+            return
+        if distance not in self._shapes and len(self._shapes) >= _MAX_DISTANCES:
+            return
+        self._shapes.setdefault(distance, {})[start, after] = tag
+        self._shape_count += 1
 
 
 def _shaped_step(event: bytes) -> tuple[int, int]:
@@ -169,6 +205,15 @@ def _shaped_step(event: bytes) -> tuple[int, int]:
     except wire.WireError:
         return 0, 9
     return wire.signed(step), position
+
+
+def _float_tensor_head(tensor: bytes) -> bytes | None:
+    """What comes before the value, when the value is the last thing in it."""
+    head = tensor[:-4]
+    is_float = any(
+        head == b"\x08\x01" + shape + value for shape in _SCALAR_SHAPES for value in _VALUES
+    )
+    return head if is_float else None
 
 
 def _rewind(curves: dict[str, Series], step: int) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from mosaic.analytics.byte_budget import ByteBudget
 from mosaic.analytics.event_scalars import EventScalars, RunScalars
 from mosaic.analytics.growing_records import MAX_RECORD_BYTES, RecordBatch
 from mosaic.analytics.tfrecords import TFRecordFile
@@ -42,30 +43,13 @@ class ScalarReader:
                 run.files[path] = TFRecordFile(path, max_record_bytes=self._max_record_bytes)
         self.has_more = False
         news = {}
-        room = _Room(max_bytes)
+        budget = ByteBudget(max_bytes)
         for name in sorted(self._runs):
-            scalars = self._runs[name].read_new(room)
+            scalars = self._runs[name].read_new(budget)
             if scalars != RunScalars():
                 news[name] = scalars
-        self.has_more = room.is_used_up
+        self.has_more = budget.is_used_up
         return news
-
-
-class _Room:
-    """How many bytes may still be read."""
-
-    def __init__(self, max_bytes: int | None) -> None:
-        self._left = max_bytes
-        self.is_used_up = False
-
-    def is_left(self) -> bool:
-        if self._left is not None and self._left <= 0:
-            self.is_used_up = True
-        return not self.is_used_up
-
-    def use(self, count: int) -> None:
-        if self._left is not None:
-            self._left -= count
 
 
 class _Run:
@@ -74,19 +58,19 @@ class _Run:
         self._events = EventScalars()
         self._unreadable: set[Path] = set()
 
-    def read_new(self, room: _Room) -> RunScalars:
+    def read_new(self, budget: ByteBudget) -> RunScalars:
         scalars = RunScalars()
-        if not self._read_files(scalars, room):
+        if not self._read_files(scalars, budget):
             self._restart()
             scalars = RunScalars(is_restarted=True)
             # A file that changes again while it is read has to wait for the next call.
-            self._read_files(scalars, room)
+            self._read_files(scalars, budget)
         return scalars
 
-    def _read_files(self, scalars: RunScalars, room: _Room) -> bool:
+    def _read_files(self, scalars: RunScalars, budget: ByteBudget) -> bool:
         """Whether the files are still the ones that were read before."""
         for path in sorted(self.files):
-            for batch in self._batches(path, scalars, room):
+            for batch in self._batches(path, scalars, budget):
                 if batch.is_restarted:
                     return False
                 scalars.problems.extend(batch.problems)
@@ -95,10 +79,12 @@ class _Run:
                     decode(record, scalars)
         return True
 
-    def _batches(self, path: Path, scalars: RunScalars, room: _Room) -> Iterator[RecordBatch]:
+    def _batches(
+        self, path: Path, scalars: RunScalars, budget: ByteBudget
+    ) -> Iterator[RecordBatch]:
         file = self.files[path]
         has_more = True
-        while has_more and room.is_left():
+        while has_more and budget.has_room():
             start = file.offset
             try:
                 batch = file.next_batch()
@@ -108,7 +94,7 @@ class _Run:
                 self._unreadable.add(path)
                 return
             self._unreadable.discard(path)
-            room.use(file.offset - start)
+            budget.use(file.offset - start)
             has_more = batch.has_more
             yield batch
 

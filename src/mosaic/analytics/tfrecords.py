@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from struct import Struct
 
-from mosaic.analytics.crc32c import masked_crc
 from mosaic.analytics.growing_records import GrowingRecords, RecordBatch
+from mosaic.contracts.crc32c import masked_crc
 
 _HEAD = Struct("<QI")
 _CRC = Struct("<I")

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mosaic.analytics.byte_budget import ByteBudget
 from mosaic.analytics.growing_records import MAX_RECORD_BYTES
 from mosaic.analytics.leveldb_log import LevelDbLog
 from mosaic.analytics.series import Series
@@ -38,6 +39,7 @@ class WandbReader:
         self, log_or_folder: Path | str, *, max_record_bytes: int = MAX_RECORD_BYTES
     ) -> None:
         self.path = _log_in(Path(log_or_folder))
+        self.has_more = False
         self._log = LevelDbLog(self.path, max_record_bytes=max_record_bytes)
         self._decoder = WandbDecoder()
 
@@ -45,12 +47,18 @@ class WandbReader:
     def run(self) -> WandbRun:
         return self._decoder.run
 
-    def read_new(self) -> WandbNews:
-        """What was added since the last call; nothing when there is no such file (any more)."""
+    def read_new(self, max_bytes: int | None = None) -> WandbNews:
+        """What was added since the last call; nothing when there is no such file (any more).
+
+        With `max_bytes`, about that much is read at most and `has_more` says whether to ask again.
+        """
         news = WandbNews()
+        budget = ByteBudget(max_bytes)
         has_more = True
-        while has_more:
+        while has_more and budget.has_room():
+            start = self._log.offset
             batch = self._log.next_batch()
+            budget.use(self._log.offset - start)
             has_more = batch.has_more
             if batch.is_restarted:
                 # A log that changes again while it is read has to wait for the next call.
@@ -60,6 +68,7 @@ class WandbReader:
             news.problems.extend(batch.problems)
             for record in batch.records:
                 self._decoder.apply(record, news.series, news.skipped)
+        self.has_more = budget.is_used_up
         return news
 
 

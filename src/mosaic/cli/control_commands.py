@@ -1,18 +1,16 @@
-"""`mosaic stop`, `pause`, `unpause` and `delete`: what can be done to runs."""
+"""`mosaic stop`, `pause` and `unpause`: what can be done to runs that are not over."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.failures import report
-from mosaic.cli.human import size
 from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import confirmed, printable, say
-from mosaic.errors import ConsentError, MosaicError, TrainerUnreachableError
+from mosaic.cli.terminal import printable, say
+from mosaic.errors import MosaicError, TrainerUnreachableError
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -42,11 +40,6 @@ def add(commands: Any) -> None:
         parser.add_argument("run", metavar="RUN", help=HELP)
         parser.set_defaults(handler=handler)
 
-    delete = commands.add_parser("delete", help="delete runs that are over, with all their files")
-    delete.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
-    delete.add_argument("--yes", action="store_true", help="do not ask")
-    delete.set_defaults(handler=delete_runs)
-
 
 def stop_runs(arguments: argparse.Namespace) -> int:
     def stop(client: TrainerClient, run_id: str) -> None:
@@ -65,7 +58,7 @@ def stop_runs(arguments: argparse.Namespace) -> int:
         say(f"{record.outcome}: {name} ({run_id})")
 
     with open_client(arguments) as client:
-        return _for_each(client, arguments.runs, stop)
+        return for_each_run(client, arguments.runs, stop)
 
 
 def pause_run(arguments: argparse.Namespace) -> int:
@@ -82,30 +75,24 @@ def unpause_run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def delete_runs(arguments: argparse.Namespace) -> int:
-    def delete(client: TrainerClient, run_id: str) -> None:
-        name = printable(client.get_run(run_id).run_name)
-        if not arguments.yes and not confirmed(f"Delete {name} ({run_id}) and all its files?"):
-            raise ConsentError(f"{name} was not deleted", hint="answer y, or pass --yes")
-        freed = client.delete_run(run_id)
-        say(f"deleted {name} ({run_id}), {size(freed)} freed")
-
-    if not arguments.yes and not sys.stdin.isatty():
-        raise ConsentError("Deleting runs needs a confirmation", hint="pass --yes")
-    with open_client(arguments) as client:
-        return _for_each(client, arguments.runs, delete)
-
-
-def _for_each(
+def for_each_run(
     client: TrainerClient, references: list[str], action: Callable[[TrainerClient, str], None]
 ) -> int:
-    """Act on every run that can be acted on; the first error decides the exit status."""
+    """The action gets the id of each run."""
+    return for_each(client, references, lambda _, text: action(client, resolve_run(client, text)))
+
+
+def for_each(
+    client: TrainerClient, items: list[str], action: Callable[[TrainerClient, str], None]
+) -> int:
+    """Act on every item that can be acted on; the first error decides the exit status."""
     status = 0
-    for reference in references:
+    for item in items:
         try:
-            action(client, resolve_run(client, reference))
+            action(client, item)
         except TrainerUnreachableError:
             raise
         except MosaicError as error:
-            status = status or report(error, as_json=False)
+            failure = report(error, as_json=False)
+            status = status or failure
     return status

@@ -107,7 +107,8 @@ def frames(arguments: argparse.Namespace) -> int:
         if record.is_over and not segment.exists():
             raise RunStateError(
                 f"Run {record.run_id} is over; frames can be seen only while it runs",
-                hint=f"recorded clips, if any, are in {directory / 'videos'}",
+                hint=f"`mosaic replay {record.run_id}` plays its episodes again; recorded clips, "
+                f"if any, are in {directory / 'videos'}",
             )
         first, count = watched_slots(arguments)
         interval_s = 1 / arguments.fps

@@ -30,13 +30,13 @@ def make_renderer(arguments: argparse.Namespace) -> Renderer:
 
     has_sixel = False
     if is_worth_asking(arguments.style, os.environ):
-        with _open_terminal() as fd:
+        with open_terminal() as fd:
             has_sixel = ask_for_sixel(fd)
     return renderer_for(chosen_style(arguments.style, os.environ, has_sixel), os.environ)
 
 
 @contextlib.contextmanager
-def _open_terminal() -> Iterator[int]:
+def open_terminal() -> Iterator[int]:
     """Standard output's terminal, to be read as well; standard input may be something else."""
     name = os.ttyname(sys.stdout.fileno())
     fd = os.open(name, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -92,7 +92,7 @@ class LiveView:
         from mosaic.frames.watching import watch
 
         renderer = make_renderer(self._arguments)
-        with _open_terminal() as fd:
+        with open_terminal() as fd:
             screen = Screen(renderer, fd)
 
             def show(view: View) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from mosaic.contracts.hostile_text import is_run_id
@@ -11,6 +12,7 @@ from mosaic.errors import RequestError, UnknownRunError
 LATEST = ("latest", "@last")
 MIN_PART = 4
 MAX_CANDIDATES = 10
+GROUP_HELP = "runs as elsewhere, or the name of a group for all of its runs"
 HELP = "id, beginning or end of an id (4 characters or more), name, or 'latest'"
 
 
@@ -29,6 +31,16 @@ def resolve_run(client: RunLister, text: str) -> str:
         return newest[0].run_id
     runs = client.list_runs(limit=0)
     return choose_run(runs, text)
+
+
+def resolve_runs(client: RunLister, texts: Sequence[str]) -> list[str]:
+    """The ids of all that is meant, each once; the name of a group stands for its runs."""
+    groups: dict[str, list[str]] = {}
+    for run in reversed(client.list_runs(limit=0)):
+        if run.group:
+            groups.setdefault(run.group, []).append(run.run_id)
+    found = [run for text in texts for run in groups.get(text) or [resolve_run(client, text)]]
+    return list(dict.fromkeys(found))
 
 
 def choose_run(runs: list[RunRecord], text: str) -> str:

@@ -146,6 +146,8 @@ def say_run(record: RunRecord) -> None:
             ("id", record.run_id),
             ("worker", record.worker),
             ("environment", record.env_id),
+            ("group", record.group),
+            ("pinned", "yes, never cleaned up" if record.pinned else ""),
             ("state", f"{record.state}, {state_word(record)}{attempt}"),
             ("waiting", record.waiting),
             ("stalled", record.stalled),

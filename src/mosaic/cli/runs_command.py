@@ -34,6 +34,7 @@ def add(commands: Any) -> None:
         default=[],
         help="only runs that ended so (repeatable)",
     )
+    runs.add_argument("--group", metavar="NAME", help="only runs of this group")
     runs.add_argument("--contains", default="", metavar="TEXT", help="in name, worker or env")
     amount = runs.add_mutually_exclusive_group()
     amount.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="how many (default 20)")
@@ -51,9 +52,12 @@ def list_runs(arguments: argparse.Namespace) -> int:
     limit = 0 if arguments.all else max(1, arguments.limit)
     with open_client(arguments) as client:
         # One more than shown tells whether there are more.
+        is_part = limit and arguments.group is None
         found = client.list_runs(
-            arguments.state, arguments.outcome, arguments.contains, limit + 1 if limit else 0
+            arguments.state, arguments.outcome, arguments.contains, limit + 1 if is_part else 0
         )
+    if arguments.group is not None:
+        found = [record for record in found if record.group == arguments.group]
     records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])

@@ -1,27 +1,34 @@
-"""`mosaic logs`, `mosaic events` and `mosaic metrics`: what a run says."""
+"""`mosaic logs` and `mosaic events`: what a run says."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict
 from typing import Any
 
-from mosaic.cli.human import age, count, decimal
 from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import say, say_json, say_table
 from mosaic.contracts.events import EventType
+from mosaic.errors import RequestError
 
 
 def add(commands: Any) -> None:
     logs = commands.add_parser("logs", help="output of a run's worker")
-    logs.add_argument("run", metavar="RUN", help=HELP)
+    logs.add_argument(
+        "runs", metavar="RUN", nargs="*", help=f"{HELP}; with --search any number, none means all"
+    )
     logs.add_argument("-f", "--follow", action="store_true", help="stay until the run is over")
     which = logs.add_mutually_exclusive_group()
     which.add_argument("--stdout", dest="stream", action="store_const", const="stdout", default="")
     which.add_argument("--stderr", dest="stream", action="store_const", const="stderr")
     logs.add_argument("--tail", type=_natural, default=0, metavar="N", help="last N lines only")
+    logs.add_argument("--search", metavar="TEXT", help="only lines with this text, of any runs")
+    logs.add_argument("--regex", action="store_true", help="TEXT is a regular expression")
+    logs.add_argument("-i", "--ignore-case", action="store_true", help="with --search")
+    logs.add_argument(
+        "--limit", type=_natural, default=1000, metavar="N", help="with --search (default 1000)"
+    )
+    logs.add_argument("--json", action="store_true", help="with --search: JSON lines")
     logs.set_defaults(handler=show_logs)
 
     events = commands.add_parser("events", help="events of a run, as JSON lines")
@@ -37,15 +44,6 @@ def add(commands: Any) -> None:
     )
     events.set_defaults(handler=show_events)
 
-    metrics = commands.add_parser("metrics", help="latest metrics of a run")
-    metrics.add_argument("run", metavar="RUN", help=HELP)
-    metrics.add_argument("--count", type=_natural, default=20, help="how many (default 20)")
-    metrics.add_argument(
-        "--name", action="append", default=[], help="only this metric (repeatable)"
-    )
-    metrics.add_argument("--json", action="store_true", help="machine-readable output")
-    metrics.set_defaults(handler=show_metrics)
-
 
 def _natural(text: str) -> int:
     value = int(text)
@@ -55,9 +53,17 @@ def _natural(text: str) -> int:
 
 
 def show_logs(arguments: argparse.Namespace) -> int:
+    if arguments.search is not None:
+        from mosaic.cli.log_search import search_logs
+
+        return search_logs(arguments)
+    if arguments.regex or arguments.ignore_case or arguments.json:
+        raise RequestError("--regex, --ignore-case and --json go with --search TEXT")
+    if len(arguments.runs) != 1:
+        raise RequestError("Name one run", hint="only --search takes several, or none for all")
     out = sys.stdout.buffer
     with open_client(arguments) as client:
-        run_id = resolve_run(client, arguments.run)
+        run_id = resolve_run(client, arguments.runs[0])
         chunks = client.stream_log(run_id, arguments.stream, arguments.tail, arguments.follow)
         for chunk in chunks:
             out.write(chunk.data)
@@ -72,21 +78,4 @@ def show_events(arguments: argparse.Namespace) -> int:
         for batch in client.stream_events(run_id, 0, arguments.type, arguments.follow):
             out.write(b"".join(line.rstrip(b"\n") + b"\n" for line in batch.lines))
             out.flush()
-    return 0
-
-
-def show_metrics(arguments: argparse.Namespace) -> int:
-    with open_client(arguments) as client:
-        run_id = resolve_run(client, arguments.run)
-        points = client.recent_metrics(run_id, arguments.count, arguments.name)
-    if arguments.json:
-        say_json([asdict(point) for point in points])
-    elif not points:
-        say("no metrics")
-    else:
-        rows = [
-            (count(point.step), point.name, decimal(point.value), age(point.timestamp))
-            for point in points
-        ]
-        say_table(("STEP", "METRIC", "VALUE", "WHEN"), rows, flexible=1)
     return 0

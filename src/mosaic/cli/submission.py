@@ -66,6 +66,7 @@ def submit_and_report(
     if dry_run:
         return say_dry_run(client.submit(config, dry_run=True), as_json)
     submission = client.submit(config)
+    say_warnings(submission)
     if not follow:
         if as_json:
             say_json(submission.to_dict())
@@ -89,6 +90,15 @@ def say_dry_run(submission: Submission, as_json: bool) -> int:
         say(printable(shlex.join(submission.command)))
         say_checks(submission.preflight)
     return 0 if is_ready(submission) else PreflightError.exit_status
+
+
+def say_warnings(submission: Submission) -> None:
+    """What was accepted all the same; on standard error, for standard output may be data."""
+    for result in submission.preflight:
+        if not result.ok:
+            fix = f"; {result.fix}" if result.fix else ""
+            text = f"warning: {result.check}: {result.message}{fix}"
+            print(paint(printable(text), "yellow", sys.stderr), file=sys.stderr, flush=True)
 
 
 def is_ready(submission: Submission) -> bool:

@@ -77,7 +77,7 @@ def add(commands: Any) -> None:
 
 def train(arguments: argparse.Namespace) -> int:
     from mosaic.cli.follow_many import follow_all
-    from mosaic.cli.submission import submit_and_report
+    from mosaic.cli.submission import say_warnings, submit_and_report
     from mosaic.cli.training_config import parse_seeds
 
     if not arguments.algo:
@@ -107,7 +107,9 @@ def train(arguments: argparse.Namespace) -> int:
             return submit_and_report(
                 client, documents[0], dry_run=True, follow=False, as_json=arguments.json
             )
-        run_ids = [client.start_run(document) for document in documents]
+        submissions = [client.submit(document) for document in documents]
+        say_warnings(submissions[0])
+        run_ids = [submission.run_id for submission in submissions]
         if arguments.detach:
             if arguments.json:
                 say_json(run_ids)
@@ -139,7 +141,7 @@ def training_document(
     algorithm: AlgorithmInfo, arguments: argparse.Namespace, seed: int | None, cpus: int
 ) -> dict[str, Any]:
     from mosaic.cli.catalogue import environments
-    from mosaic.cli.submission import parse_environment
+    from mosaic.cli.submission import label, parse_environment
     from mosaic.cli.training_config import check_fit, run_document, training_settings
 
     extras: dict[str, Any] = {}
@@ -169,7 +171,7 @@ def training_document(
         memory_mb=arguments.memory_mb or algorithm.memory_mb,
         gpus=int(arguments.cuda),
         environment=parse_environment(arguments.env),
-        metadata={"group": base} if arguments.seeds else None,
+        metadata={"group": label(base)} if arguments.seeds else None,
     )
     if arguments.priority is not None:
         document["priority"] = arguments.priority

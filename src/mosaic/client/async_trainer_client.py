@@ -22,6 +22,8 @@ from mosaic.client.async_keeping_methods import AsyncKeepingMethods
 from mosaic.client.calls import Call, RunConfig
 from mosaic.client.channel import Target, open_async_channel, trainer_stub
 from mosaic.client.daemon_reach import choose_reach
+from mosaic.client.export_methods import AsyncExportMethods
+from mosaic.client.log_search_methods import AsyncLogSearchMethods
 from mosaic.client.patience import PAUSE_S, Patience
 from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
 from mosaic.contracts.events import MetricPoint
@@ -42,7 +44,13 @@ class _Connection:
         self.stub = trainer_stub(self.channel)
 
 
-class AsyncTrainerClient(AsyncHistoryMethods, AsyncKeepingMethods, AsyncBusMethods):
+class AsyncTrainerClient(
+    AsyncHistoryMethods,
+    AsyncLogSearchMethods,
+    AsyncExportMethods,
+    AsyncKeepingMethods,
+    AsyncBusMethods,
+):
     """Belongs to one event loop. See `TrainerClient` for what each call means."""
 
     def __init__(
@@ -96,10 +104,6 @@ class AsyncTrainerClient(AsyncHistoryMethods, AsyncKeepingMethods, AsyncBusMetho
 
     async def unpause_run(self, run_id: str) -> RunRecord:
         return await self._call(calls.unpause(run_id))
-
-    async def delete_run(self, run_id: str) -> int:
-        """Remove a run that is over, wholly; returns the bytes freed."""
-        return await self._call(calls.delete(run_id))
 
     async def get_run(self, run_id: str) -> RunRecord:
         return await self._call(calls.get(run_id))

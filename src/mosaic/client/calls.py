@@ -76,15 +76,6 @@ def unpause(run_id: str) -> Call[RunRecord]:
     return Call("ResumeRun", pb.RunRequest(run_id=run_id), record_from_proto, is_repeatable=False)
 
 
-def delete(run_id: str) -> Call[int]:
-    return Call(
-        "DeleteRun",
-        pb.DeleteRunRequest(run_id=run_id),
-        lambda answer: int(answer.freed_bytes),
-        is_repeatable=False,
-    )
-
-
 def get(run_id: str) -> Call[RunRecord]:
     return Call("GetRun", pb.RunRequest(run_id=run_id), record_from_proto)
 

@@ -20,8 +20,10 @@ from mosaic.client.bus_methods import BusMethods
 from mosaic.client.calls import Call, RunConfig
 from mosaic.client.channel import Target, open_channel, trainer_stub
 from mosaic.client.daemon_reach import choose_reach
+from mosaic.client.export_methods import ExportMethods
 from mosaic.client.history_methods import HistoryMethods
 from mosaic.client.keeping_methods import KeepingMethods
+from mosaic.client.log_search_methods import LogSearchMethods
 from mosaic.client.patience import PAUSE_S, Patience
 from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
 from mosaic.contracts.events import MetricPoint
@@ -42,7 +44,7 @@ class _Connection:
         self.stub = trainer_stub(self.channel)
 
 
-class TrainerClient(HistoryMethods, KeepingMethods, BusMethods):
+class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMethods, BusMethods):
     """Blocking; may be shared by threads. `AsyncTrainerClient` is its twin for asyncio."""
 
     def __init__(
@@ -96,10 +98,6 @@ class TrainerClient(HistoryMethods, KeepingMethods, BusMethods):
 
     def unpause_run(self, run_id: str) -> RunRecord:
         return self._call(calls.unpause(run_id))
-
-    def delete_run(self, run_id: str) -> int:
-        """Remove a run that is over, wholly; returns the bytes freed."""
-        return self._call(calls.delete(run_id))
 
     def get_run(self, run_id: str) -> RunRecord:
         return self._call(calls.get(run_id))

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-MANIFEST_VERSION = 1
+from mosaic.contracts.schema_check import violations
+from mosaic.errors import CorruptStoreError
+
+MANIFEST_VERSION = 2
+STATUSES = ("", "running", "completed", "cancelled", "failed")
+# Lists thousands of checkpoints; whatever is larger was not written by a worker.
+MAX_MANIFEST_BYTES = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -37,16 +45,34 @@ class CheckpointEntry:
 
 
 @dataclass(frozen=True)
+class DependencyBundle:
+    """What the worker ran on: its distribution, its interpreter and its main packages."""
+
+    distribution: str = ""
+    version: str = ""
+    python: str = ""
+    packages: dict[str, str] = field(default_factory=dict)  # name and version
+
+
+@dataclass(frozen=True)
 class AnalyticsManifest:
     run_id: str
     worker_type: str
     manifest_version: int = MANIFEST_VERSION
+    # As the worker itself last said; one that was killed leaves "running" behind.
+    status: str = field(default="", metadata={"schema": {"enum": list(STATUSES)}})
+    attempt: int = field(default=1, metadata={"schema": {"minimum": 1}})
+    # Seconds since the epoch; 0 where an older version did not say.
+    created_at: float = 0.0
+    updated_at: float = 0.0
     tensorboard: TensorBoardArtifact = TensorBoardArtifact()
     wandb: WandbArtifact = WandbArtifact()
     optuna_db_path: str = ""
     checkpoints: tuple[CheckpointEntry, ...] = ()
     videos: tuple[str, ...] = ()
-    bundle: str = ""
+    # The file with the figures of an evaluation, relative to the run's directory.
+    evaluation_path: str = ""
+    bundle: DependencyBundle = DependencyBundle()
     notes: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -54,15 +80,87 @@ class AnalyticsManifest:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AnalyticsManifest:
-        values = dict(data)
+    def from_dict(cls, data: Any) -> AnalyticsManifest:
+        """Raises CorruptStoreError, which names the field, for what is no manifest."""
+        values = _checked(data)
         values["tensorboard"] = TensorBoardArtifact(**values.get("tensorboard", {}))
         values["wandb"] = WandbArtifact(**values.get("wandb", {}))
+        values["bundle"] = DependencyBundle(**values.get("bundle", {}))
         values["checkpoints"] = tuple(
             CheckpointEntry(**entry) for entry in values.get("checkpoints", ())
         )
         values["videos"] = tuple(values.get("videos", ()))
         return cls(**values)
+
+
+def read_manifest(path: Path) -> AnalyticsManifest | None:
+    """The manifest in that file, None when there is no file; CorruptStoreError when it is damaged.
+
+    Files come from workers and out of archives, so nothing in them is taken on trust.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_MANIFEST_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _damaged(f"cannot be read: {error.strerror}", path=path) from error
+    if len(text) > MAX_MANIFEST_BYTES:
+        raise _damaged(f"is larger than {MAX_MANIFEST_BYTES:,} bytes", path=path)
+    try:
+        return AnalyticsManifest.from_dict(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(f"is not JSON: {error}", path=path) from error
+    except CorruptStoreError as error:
+        where = error.details.get("field", "")
+        raise _damaged(error.details["problem"], where, path) from error
+
+
+def _checked(data: Any) -> dict[str, Any]:
+    # Imported late: a worker's first report writes a manifest and has none to read yet.
+    from mosaic.contracts.run_config import load_schema
+
+    if not isinstance(data, dict):
+        raise _damaged("is not a JSON object")
+    values = _upgraded(data)
+    version = values.get("manifest_version", MANIFEST_VERSION)
+    if isinstance(version, int) and version > MANIFEST_VERSION:
+        raise _damaged(
+            f"{version} is newer than this MOSAIC, which knows {MANIFEST_VERSION}",
+            "manifest_version",
+        )
+    for violation in violations(values, load_schema("analytics")):
+        raise _damaged(violation.message, violation.path)
+    return values
+
+
+def _upgraded(data: dict[str, Any]) -> dict[str, Any]:
+    """A document of version 1 in the shape of today."""
+    values = dict(data)
+    if values.get("manifest_version", 1) != 1:
+        return values
+    values["manifest_version"] = MANIFEST_VERSION
+    if isinstance(values.get("bundle"), str):
+        values["bundle"] = {"distribution": values["bundle"]}
+    metadata = values.get("metadata")
+    if isinstance(metadata, dict):
+        values["metadata"] = dict(metadata)
+        for name in ("status", "attempt"):
+            if name in metadata:
+                values.setdefault(name, values["metadata"].pop(name))
+    return values
+
+
+def _damaged(problem: str, where: str = "", path: Path | None = None) -> CorruptStoreError:
+    subject = "analytics.json" if path is None else str(path)
+    at = f" '{where}':" if where else ""
+    return CorruptStoreError(
+        f"{subject}:{at} {problem}" if where else f"{subject} {problem}",
+        hint="the journal and the store of the run are not touched by this",
+        field=where,
+        problem=problem,
+        **({} if path is None else {"path": str(path)}),
+    )
 
 
 @dataclass(frozen=True)

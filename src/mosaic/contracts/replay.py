@@ -41,6 +41,8 @@ class EpisodeRecording:
     problem: str = ""
     # Recorded clips of the run, relative to its folder.
     clips: tuple[str, ...] = ()
+    # Folders for PYTHONPATH, so that the interpreter finds the maker and MOSAIC.
+    path: tuple[str, ...] = ()
 
 
 class EpisodeStart(NamedTuple):

@@ -88,6 +88,8 @@ class TrainRunConfig:
     schedule: Schedule = Schedule()
     retry: Retry = Retry()
     priority: int = 0
+    # A label that runs share which differ only in their seed; empty for a run by itself.
+    group: str = ""
     # Exactly what was submitted, so that nothing is dropped on the way to disk.
     raw: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -137,6 +139,7 @@ def parse_run_config(data: Any) -> TrainRunConfig:
         schedule=Schedule(**data.get("schedule", {})),
         retry=Retry(**data.get("retry", {})),
         priority=int(data.get("priority", 0)),
+        group=metadata.get("group", ""),
         raw=data,
     )
     _check_meaning(config, metadata)
@@ -147,6 +150,10 @@ def _check_meaning(config: TrainRunConfig, metadata: dict[str, Any]) -> None:
     """Rules a schema cannot say."""
     if problem := label_problem(config.run_name):
         raise _invalid(f"run_name {problem}", field="run_name", hint="use a plain label")
+    if config.group and (problem := label_problem(config.group)):
+        raise _invalid(
+            f"metadata.group {problem}", field="metadata.group", hint="use a plain label"
+        )
     if problem := relative_path_problem(config.artifacts.output_prefix):
         raise _invalid(
             f"artifacts.output_prefix {problem}",

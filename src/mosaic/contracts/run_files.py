@@ -2,10 +2,11 @@
 
 runs/<RUN>/
   run.json                  who submitted what and when; enough to rebuild the registry
-  events.jsonl              the journal
+  events.jsonl              the journal; events.jsonl.gz once the run is over, if it is long
   telemetry.sqlite          what the daemon ingested from it
   logs/<worker>.stdout.log  logs/<worker>.stderr.log
   analytics.json
+  recordings/attempt-<n>.rec  actions and keyframes, to simulate episodes again
   attempts/<n>/             one folder per attempt, owned by that attempt's run host
     lock  claim  live.json  exit.json  host.log  worker.token
 
@@ -51,6 +52,10 @@ class RunFiles(NamedTuple):
 
     def log(self, worker: str, stream: str) -> Path:
         return self.logs / f"{worker}.{stream}.log"
+
+    @property
+    def recordings(self) -> Path:
+        return self.directory / "recordings"
 
     def attempt(self, number: int) -> AttemptFiles:
         return AttemptFiles(self.directory / "attempts" / str(number))

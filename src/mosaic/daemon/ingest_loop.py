@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from mosaic.contracts.run_files import RunFiles
+from mosaic.daemon.bus.run_bus import RunBus
 from mosaic.errors import StoreError
 from mosaic.logs import get_logger
 from mosaic.telemetry.ingest import IngestReport, JournalIngest
@@ -30,9 +31,10 @@ OnTrouble = Callable[[str, str], None]
 
 
 class IngestLoop:
-    def __init__(self, on_report: OnReport, on_trouble: OnTrouble) -> None:
+    def __init__(self, on_report: OnReport, on_trouble: OnTrouble, bus: RunBus) -> None:
         self._on_report = on_report
         self._on_trouble = on_trouble
+        self._bus = bus
         self._loop = asyncio.get_running_loop()
         self._condition = threading.Condition()
         self._journals: dict[str, JournalIngest] = {}
@@ -92,7 +94,7 @@ class IngestLoop:
         if run_id not in self._journals or time.monotonic() < self._not_before.get(run_id, 0):
             return False
         try:
-            report = journal.step()
+            report = self._step(run_id, journal)
         except StoreError as error:
             self._not_before[run_id] = time.monotonic() + RETRY_S
             self._tell(self._on_trouble, run_id, str(error))
@@ -103,16 +105,22 @@ class IngestLoop:
             self._tell(self._on_report, run_id, report)
         return report.has_more
 
+    def _step(self, run_id: str, journal: JournalIngest) -> IngestReport:
+        report = journal.step(with_page=self._bus.is_followed(run_id))
+        if report.page is not None:
+            self._tell(self._bus.publish, run_id, report.page)
+        return report
+
     def _finish(self, run_id: str, future: Future[IngestReport]) -> None:
         journal = self._journals.get(run_id)
         if journal is None:
             future.cancel()
             return
         try:
-            report = journal.step()
+            report = self._step(run_id, journal)
             while report.has_more:
                 self._tell(self._on_report, run_id, report)
-                report = journal.step()
+                report = self._step(run_id, journal)
         except StoreError as error:
             future.set_exception(error)
             return

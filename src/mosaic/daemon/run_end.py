@@ -1,16 +1,17 @@
-"""What is kept and what goes when a run is over, and how a run is deleted for good."""
+"""What is kept and what goes when a run is over."""
 
 from __future__ import annotations
 
-import contextlib
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
-from mosaic.contracts.manifest import AnalyticsManifest
+from mosaic.contracts.manifest import read_manifest
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
-from mosaic.files import atomic_write_json, read_json
+from mosaic.errors import CorruptStoreError
+from mosaic.files import atomic_write_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 
@@ -31,10 +32,13 @@ def apply_keep_rules(home: Home, record: RunRecord, config: TrainRunConfig) -> N
 
 
 def _remove_checkpoints(run_directory: Path, manifest_path: Path) -> None:
-    data = read_json(manifest_path)
-    if data is None:
+    try:
+        manifest = read_manifest(manifest_path)
+    except CorruptStoreError as error:
+        log.warning("checkpoints.kept", reason=error.message)
         return
-    manifest = AnalyticsManifest.from_dict(data)
+    if manifest is None:
+        return
     root = run_directory.resolve()
     for entry in manifest.checkpoints:
         target = (root / entry.path).resolve()
@@ -44,44 +48,4 @@ def _remove_checkpoints(run_directory: Path, manifest_path: Path) -> None:
                 shutil.rmtree(target, ignore_errors=True)
             else:
                 target.unlink(missing_ok=True)
-    atomic_write_json(manifest_path, {**data, "checkpoints": []})
-
-
-def move_to_trash(home: Home, run_id: str) -> Path | None:
-    """Atomically take a run's directory out of sight; what follows may be slow or interrupted."""
-    source = home.run(run_id).directory
-    target = home.trash / run_id
-    _remove(target)
-    try:
-        source.rename(target)
-    except FileNotFoundError:
-        return None
-    return target
-
-
-def empty_trash(home: Home, run_id: str) -> int:
-    """Delete a trashed run and its configs; returns the bytes freed."""
-    target = home.trash / run_id
-    is_ours = target.is_dir() and not target.is_symlink()
-    freed = sum(_size(path) for path in target.rglob("*")) if is_ours else 0
-    _remove(target)
-    worker_configs = home.configs.glob(f"worker-{run_id}-*.json")
-    for config in (home.config(run_id), home.policy_config(run_id), *worker_configs):
-        freed += _size(config)
-        config.unlink(missing_ok=True)
-    return freed
-
-
-def _remove(target: Path) -> None:
-    """Somebody may have put a link there: then the link goes, and what it points at stays."""
-    if target.is_symlink():
-        target.unlink()
-    else:
-        shutil.rmtree(target, ignore_errors=True)
-
-
-def _size(path: Path) -> int:
-    with contextlib.suppress(OSError):
-        if path.is_file() and not path.is_symlink():
-            return path.stat().st_size
-    return 0
+    atomic_write_json(manifest_path, replace(manifest, checkpoints=()).to_dict())

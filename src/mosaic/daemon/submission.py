@@ -18,14 +18,14 @@ from ulid import ULID
 
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_run_config_json
 from mosaic.contracts.run_record import RunRecord
-from mosaic.contracts.run_state import RunState
+from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.keeping.trash import discard
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command
 from mosaic.daemon.launch.secrets import SecretVault, redact_config, split_secrets
 from mosaic.daemon.preflight import PreflightResult, raise_first_failure, run_preflight
-from mosaic.daemon.registry.registry import NewRun, Registry
+from mosaic.daemon.registry.registry import NewRun, Registry, RunFilter
 from mosaic.daemon.registry.run_file import write_run_file
-from mosaic.daemon.run_end import empty_trash, move_to_trash
 from mosaic.daemon.run_queue import Capacity
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import ConfigError, HomeError
@@ -33,6 +33,7 @@ from mosaic.files import atomic_write_json
 from mosaic.paths import Home
 
 MAX_CLIENT_KEY = 200
+MAX_PAST_RUNS = 100
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,28 @@ class Reception:
         if client_key and (known := await self._registry.find_client_key(client_key)):
             return Submission(known, False, "", (), (), None)
         command = await asyncio.to_thread(resolve_command, config, self._catalog)
-        results = await run_preflight(config, command, self._capacity, self._home)
+        past = await self._past_runs(config, command)
+        results = await run_preflight(config, command, self._capacity, self._home, past)
         if dry_run:
             argv = command.argv("worker-<RUN>-<slot>.json")
             return Submission("", False, "", argv, tuple(results), None)
         raise_first_failure(results)
         return await self._accept(config, client_key, command, tuple(results))
+
+    async def _past_runs(self, config: TrainRunConfig, command: LaunchCommand) -> list[RunRecord]:
+        """Of the same worker and environment, newest first; enough of them to judge by."""
+        env_id = str(config.worker.config.get("env_id", ""))
+        chosen = RunFilter(
+            outcomes=(Outcome.SUCCEEDED,),
+            contains=env_id or command.worker_name,
+            limit=MAX_PAST_RUNS,
+        )
+        records, _ = await self._registry.list(chosen)
+        return [
+            record
+            for record in records
+            if (record.worker, record.env_id) == (command.worker_name, env_id)
+        ]
 
     async def _accept(
         self,
@@ -106,6 +123,7 @@ class Reception:
             env_id=str(config.worker.config.get("env_id", "")),
             cpus=config.resources.cpus,
             memory_mb=config.resources.memory_mb,
+            group=config.group,
         )
         new = NewRun(record=record, client_key=client_key or None, config_digest=digest)
         if secrets:
@@ -121,8 +139,7 @@ class Reception:
         accepted_id, created = await self._registry.create_run(new)
         if not created:  # another submission with the same key won the race
             self._vault.drop(run_id)
-            move_to_trash(self._home, run_id)
-            await asyncio.to_thread(empty_trash, self._home, run_id)
+            await asyncio.to_thread(discard, self._home, run_id)
             return Submission(accepted_id, False, digest, (), results, None)
         record = await self._registry.get(run_id)
         run = ActiveRun(record, parse_run_config(stored))

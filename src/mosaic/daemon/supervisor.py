@@ -16,6 +16,7 @@ from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.background_tasks import BackgroundTasks
+from mosaic.daemon.bus.run_bus import RunBus
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
 from mosaic.daemon.exit_failure import INTERRUPTED, LOST
 from mosaic.daemon.ingest_loop import IngestLoop
@@ -79,6 +80,7 @@ class Supervisor:
         vault: SecretVault,
         specs: SpecBuilder,
         feed: RunFeed,
+        bus: RunBus,
     ) -> None:
         self.home = home
         self.registry = registry
@@ -90,7 +92,7 @@ class Supervisor:
         self.queue_changed = asyncio.Event()
         self._vault = vault
         self._specs = specs
-        self._ingest = IngestLoop(self._on_report, self._on_ingest_trouble)
+        self._ingest = IngestLoop(self._on_report, self._on_ingest_trouble, bus)
         self._tasks = BackgroundTasks()
         self._is_closing = False
 

@@ -16,11 +16,16 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, RunState
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.background_tasks import BackgroundTasks
+from mosaic.daemon.bus.hub import Hub
+from mosaic.daemon.bus.run_bus import RunBus
 from mosaic.daemon.executors.local import LocalExecutor
+from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.daemon.log_search import LogSearch
+from mosaic.daemon.recordings import Recordings
 from mosaic.daemon.registry.registry import Registry, RunFilter
-from mosaic.daemon.run_end import empty_trash, move_to_trash
+from mosaic.daemon.run_history import RunHistory
 from mosaic.daemon.run_lifecycle import Failed
 from mosaic.daemon.run_monitor import RunMonitor
 from mosaic.daemon.run_queue import machine_capacity
@@ -38,6 +43,7 @@ from mosaic.files import read_json, tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
 from mosaic.runhost.control_groups import available_containment
+from mosaic.telemetry.journal_files import stored_path
 from mosaic.telemetry.queries import recent_metrics
 
 log = get_logger(__name__)
@@ -58,6 +64,7 @@ class Trainer:
         self._catalog = WorkerCatalog(home)
         self._vault = SecretVault(home)
         self._feed = RunFeed()
+        bus = RunBus()
         self._supervisor = Supervisor(
             home,
             registry,
@@ -65,6 +72,10 @@ class Trainer:
             self._vault,
             SpecBuilder(home, self._catalog, self._vault),
             self._feed,
+            bus,
+        )
+        self.hub = Hub(
+            bus, self._feed, self._summary, lambda: [*self._supervisor.active], self._journal_of
         )
         self._scheduler = RunScheduler(self._supervisor, machine_capacity())
         self._monitor = RunMonitor(self._supervisor, min_free_mb)
@@ -72,12 +83,17 @@ class Trainer:
             home, registry, self._catalog, self._vault, self._scheduler.capacity
         )
         self.sessions = WorkerSessions(home, self._active_run)
+        self.history = RunHistory(home.run, self._summary, self._supervisor.active.__contains__)
+        self.recordings = Recordings(home, self._catalog, self.get)
+        self.log_search = LogSearch(home, self._summary, self.list_runs)
+        self.keeping = Keeping(home, registry, self._supervisor, self.sessions.forget)
         self._containment = available_containment()
         self._tasks = BackgroundTasks()
 
     async def start(self) -> None:
         """Take over what an earlier daemon left, then begin to serve the queue."""
         began = time.monotonic()
+        await self.keeping.start()
         records = await self._registry.live_and_queued()
         self._vault.purge(keep={record.run_id for record in records})
         if records:
@@ -88,6 +104,8 @@ class Trainer:
         self._tasks.keep_running("scheduler", self._scheduler.serve)
         self._tasks.keep_running("monitor", self._monitor.watch)
         self._tasks.keep_running("backup", self._back_up)
+        self._tasks.keep_running("retention", self.keeping.retention.watch)
+        self._tasks.keep_running("journals", self.keeping.journals.serve)
 
     async def _take_over(self, record: RunRecord) -> None:
         config = await asyncio.to_thread(read_stored_config, self.home, record.run_id)
@@ -112,8 +130,10 @@ class Trainer:
 
     async def close(self) -> None:
         await self._tasks.close()
+        await self.keeping.close()
         self._feed.close()
         await self._supervisor.close()
+        self.history.close()
         await self._registry.close()
 
     # What clients ask for
@@ -157,20 +177,6 @@ class Trainer:
             run.key, {"command": "send", "line": command}
         )
 
-    async def delete(self, run_id: str) -> int:
-        record = await self._registry.get(checked_run_id(run_id))
-        if not record.is_over:
-            raise RunStateError(
-                "The run is not over and cannot be deleted",
-                hint=f"stop it first: mosaic stop {run_id}",
-            )
-        await asyncio.to_thread(move_to_trash, self.home, run_id)
-        await self._registry.delete(run_id)
-        self.sessions.forget(run_id)
-        freed = await asyncio.to_thread(empty_trash, self.home, run_id)
-        log.info("run.deleted", run_id=run_id, freed_bytes=freed)
-        return freed
-
     async def get(self, run_id: str) -> RunRecord:
         """Everything known about one run."""
         checked_run_id(run_id)
@@ -183,7 +189,7 @@ class Trainer:
             paths={
                 "run_directory": str(files.directory),
                 "config": str(self.home.config(run_id)),
-                "journal": str(files.journal),
+                "journal": str(stored_path(files.journal)),
                 "telemetry": str(files.telemetry),
                 "stdout_log": str(files.log(record.worker, "stdout")),
                 "stderr_log": str(stderr_log),
@@ -286,6 +292,9 @@ class Trainer:
     async def _summary(self, run_id: str) -> RunRecord:
         active = self._supervisor.active.get(checked_run_id(run_id))
         return active.record if active else await self._registry.get(run_id)
+
+    def _journal_of(self, run_id: str) -> Path:
+        return self.home.run(run_id).journal
 
     def _active_run(self, run_id: str) -> ActiveRun:
         run = self._supervisor.active.get(checked_run_id(run_id))

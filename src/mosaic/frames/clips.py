@@ -7,13 +7,14 @@ import dataclasses
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mosaic.contracts.manifest import AnalyticsManifest
+from mosaic.contracts.manifest import AnalyticsManifest, read_manifest
 from mosaic.contracts.run_files import RunFiles
-from mosaic.errors import RunStateError
-from mosaic.files import atomic_write_json, read_json
+from mosaic.errors import CorruptStoreError, RunStateError
+from mosaic.files import atomic_write_json
 
 FOLDER = "videos"
 MOST_FRAMES = 200
@@ -77,22 +78,19 @@ class ClipFolder:
         with _locked(self._files.directory, wait=True):
             path = self._files.manifest
             try:
-                data = read_json(path)
-                manifest = (
-                    AnalyticsManifest(self._run_id, self._worker_type)
-                    if data is None
-                    else AnalyticsManifest.from_dict(data)
+                manifest = read_manifest(path) or AnalyticsManifest(
+                    self._run_id, self._worker_type, created_at=time.time()
                 )
-            except (ValueError, TypeError, AttributeError) as error:
+            except CorruptStoreError as error:
                 raise RunStateError(
-                    f"{path} cannot be read: the clips are not listed there",
+                    f"{error.message}: the clips are not listed there",
                     hint=f"they are in {self.path}",
                 ) from error
             clips = sorted(name for name in self._names() if clip_number(name) is not None)
             others = [video for video in manifest.videos if not _is_clip(video)]
             videos = (*others, *(f"{FOLDER}/{name}" for name in clips))
             if videos != manifest.videos:
-                changed = dataclasses.replace(manifest, videos=videos)
+                changed = dataclasses.replace(manifest, videos=videos, updated_at=time.time())
                 atomic_write_json(path, changed.to_dict())
 
 

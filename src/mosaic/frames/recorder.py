@@ -83,6 +83,13 @@ class Recorder:
         self._put(Frame(at_s, picture))
         return True
 
+    def wait_for_room(self, wait_s: float) -> bool:
+        """Until a frame would not be dropped, for those who can wait. False: that took too long."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: self._waiting_bytes < _MOST_WAITING_BYTES // 2 or self._has_died, wait_s
+            )
+
     def end(self) -> None:
         if self._current is not None:
             self._current = None
@@ -132,7 +139,9 @@ class Recorder:
                         pipe.write(part)
                     pipe.flush()
         except OSError:
-            self._has_died = True  # `close` says how it ended
+            with self._changed:
+                self._has_died = True  # `close` says how it ended
+                self._changed.notify_all()
 
     def _next(self) -> Message | None:
         with self._changed:
@@ -142,6 +151,7 @@ class Recorder:
             message = self._waiting.popleft()
             if isinstance(message, Frame):
                 self._waiting_bytes -= len(message.picture.pixels)
+                self._changed.notify_all()
             return message
 
     def _listen(self) -> None:

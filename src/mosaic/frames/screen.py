@@ -48,8 +48,11 @@ class Screen:
     def __exit__(self, *_: object) -> None:
         self._give_back()
 
-    def show(self, picture: Picture | None, line: str) -> None:
-        """The picture, None for the last one, and the line below it."""
+    def show(self, picture: Picture | None, line: str, colour: str = "") -> None:
+        """The picture, None for the last one, and the line below it.
+
+        `colour` is that of the line, as terminals count them: "31" is red.
+        """
         if self._is_suspended:
             self._sleep()
         room = terminal_room(self._fd)
@@ -57,6 +60,8 @@ class Screen:
         layout = (new and new[:2], room)
         is_moved = layout != self._layout
         line = line[: room.columns]
+        if colour and line:
+            line = f"\x1b[{colour}m{line}\x1b[0m"
         if picture is None and not is_moved and line == self._line:
             return
         output = ""
@@ -76,14 +81,18 @@ class Screen:
 
     def is_quit(self, wait_s: float) -> bool:
         """Waits this long; True as soon as somebody has pressed q."""
+        typed = self.typed(wait_s)
+        return typed is None or any(key in _QUIT_KEYS for key in typed)
+
+    def typed(self, wait_s: float) -> bytes | None:
+        """Waits this long for keys, not longer; None when the terminal is gone."""
         readable, _, _ = select.select([self._fd], [], [], max(0.0, wait_s))
         if not readable:
-            return False
+            return b""
         try:
-            typed = os.read(self._fd, 64)
+            return os.read(self._fd, 64) or None
         except OSError:
-            typed = b""  # the terminal is gone
-        return not typed or any(key in _QUIT_KEYS for key in typed)
+            return None
 
     def suspend(self) -> None:
         """Asked for by Ctrl-Z: takes effect before the next picture."""

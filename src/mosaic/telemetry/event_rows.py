@@ -16,6 +16,7 @@ from mosaic.contracts.events import EventType, RunLifecycleEvent, number_from_js
 from mosaic.telemetry.event_decoder import (
     ABSENT,
     EVENT_TYPES,
+    MAX_COUNT,
     EpisodeEvent,
     EventDecoder,
     JournalEvent,
@@ -52,6 +53,8 @@ class Batch:
         self._rejections: Counter[str] = Counter()
         # (episode_index, attempt) -> cursors of its first and its last step
         self._spans: dict[tuple[int, int], tuple[int, int]] = {}
+        # metric -> points, lowest and highest step
+        self._curves: dict[str, tuple[int, int, int]] = {}
         self._steps = self.rows["steps"]
         self._counted_to = 0
         self._last_time: float | None = None
@@ -137,8 +140,11 @@ class Batch:
             *(event.name, cursor, event.seq, event.timestamp),
             *(value, event.step),
         )
+        step = event.step
+        points, first, last = self._curves.get(event.name, (0, step, step))
+        self._curves[event.name] = (points + 1, min(first, step), max(last, step))
         self.state.metrics += 1
-        self.state.reported_steps = max(self.state.reported_steps, event.step)
+        self.state.reported_steps = max(self.state.reported_steps, step)
         self.has_samples = True
 
     def _add_episode(self, cursor: int, event: EpisodeEvent) -> None:
@@ -200,7 +206,8 @@ class Batch:
         if kind is EventType.RUN_STARTED:
             state.measure_rate(event.timestamp)
         if kind is EventType.CHECKPOINT_LOADED and isinstance(payload.get("step"), int):
-            self.rewinds.append((cursor, payload["step"]))
+            step = max(-MAX_COUNT, min(payload["step"], MAX_COUNT))
+            self.rewinds.append((cursor, step))
             state.go_on_from(payload["step"])
         self.notices.append(notice)
 
@@ -223,6 +230,8 @@ class Batch:
         self._count_steps()
         for key, cursors in self._spans.items():
             self.rows["episode_spans"] += (*key, *cursors)
+        for name, (points, first, last) in self._curves.items():
+            self.rows["metric_summaries"] += (name, points, 0, first, last)
         for rejection in self._rejections.items():
             self.rows["quarantine_counts"] += rejection
         state = self.state

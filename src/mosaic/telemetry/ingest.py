@@ -12,6 +12,7 @@ from mosaic.contracts.events import EventType, RunLifecycleEvent
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.logs import get_logger
 from mosaic.telemetry.event_decoder import EventDecoder
+from mosaic.telemetry.event_page import EventPage, page_of_rows
 from mosaic.telemetry.event_rows import Batch
 from mosaic.telemetry.ingest_report import IngestReport
 from mosaic.telemetry.journal_append import append_chunk
@@ -40,9 +41,9 @@ class JournalIngest:
         # `close` may come from another thread than `step`.
         self._lock = threading.Lock()
 
-    def step(self, max_bytes: int = STEP_BYTES) -> IngestReport:
+    def step(self, max_bytes: int = STEP_BYTES, with_page: bool = False) -> IngestReport:
         """Ingest about that many bytes of whole lines, in one transaction."""
-        return self._with_store(lambda store: self._step(store, max_bytes))
+        return self._with_store(lambda store: self._step(store, max_bytes, with_page))
 
     def recall(self, attempt: int) -> IngestReport:
         """What earlier steps reported of this attempt, all at once, for a daemon that starts anew.
@@ -68,7 +69,7 @@ class JournalIngest:
                 self._close()
                 raise
 
-    def _step(self, store: TelemetryStore, max_bytes: int) -> IngestReport:
+    def _step(self, store: TelemetryStore, max_bytes: int, with_page: bool) -> IngestReport:
         before = store.state
         chunk = read_chunk(self._journal_path, before.offset, max_bytes)
         if chunk.size is not None and chunk.size < before.offset:
@@ -88,6 +89,7 @@ class JournalIngest:
             has_samples=batch.has_samples,
             quarantined=batch.state.quarantined - before.quarantined,
             notices=tuple(batch.notices),
+            page=page_of_rows(before.offset, chunk, batch.rows) if with_page else None,
         )
 
     def _recall(self, store: TelemetryStore, attempt: int) -> IngestReport:
@@ -132,6 +134,7 @@ def _report(
     has_samples: bool = False,
     quarantined: int = 0,
     notices: tuple[RunLifecycleEvent, ...] = (),
+    page: EventPage | None = None,
 ) -> IngestReport:
     state = store.state
     return IngestReport(
@@ -148,4 +151,5 @@ def _report(
         quarantined_total=state.quarantined,
         progress=state.progress(store.returns),
         notices=notices,
+        page=page,
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from mosaic.contracts.events import EventType, RunLifecycleEvent
 from mosaic.contracts.run_record import Progress
+from mosaic.telemetry.event_page import EventPage
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class IngestReport:
     quarantined_total: int
     progress: Progress
     notices: tuple[RunLifecycleEvent, ...] = ()
+    # Everything the step has stored, for those who follow the run; only when asked for.
+    page: EventPage | None = None
 
     @property
     def registered(self) -> dict[str, Any] | None:

@@ -1,5 +1,7 @@
 """Reads whole lines of a growing journal from any byte offset, in bounded memory.
 
+The journal may be packed meanwhile; its offsets are those of the plain one for ever.
+
 A line's cursor is the byte offset at which it starts. An offset that is not preceded by a newline
 lies inside a line that was too long; reading goes on behind its end. So the offset alone says
 where reading stands, and nothing else has to survive a restart.
@@ -7,7 +9,6 @@ where reading stands, and nothing else has to survive a restart.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Set
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -16,6 +17,7 @@ from pathlib import Path
 from mosaic.contracts.events import MAX_LINE_BYTES
 from mosaic.errors import StoreError
 from mosaic.telemetry.event_decoder import EVENT_TYPES, EventDecoder, Rejected
+from mosaic.telemetry.journal_files import opened_journal
 
 # Bounds memory and time when a journal consists of nothing but tiny lines.
 MAX_LINES = 20_000
@@ -54,18 +56,15 @@ def read_chunk(
 
 
 def _read(path: Path, offset: int, max_bytes: int, end: int | None, max_lines: int) -> JournalChunk:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        size = os.fstat(fd).st_size
+    with opened_journal(path) as journal:
+        size = journal.size
         available = (size if end is None else min(size, end)) - offset
         if available <= 0:
             return JournalChunk(next_offset=offset, size=size)
-        data = os.pread(fd, min(available, max_bytes), offset)
+        data = journal.read(min(available, max_bytes), offset)
         if b"\n" not in data and available > len(data):
-            data = os.pread(fd, min(available, MAX_LINE_BYTES + 1), offset)
-        is_inside_line = offset > 0 and os.pread(fd, 1, offset - 1) != b"\n"
-    finally:
-        os.close(fd)
+            data = journal.read(min(available, MAX_LINE_BYTES + 1), offset)
+        is_inside_line = offset > 0 and journal.read(1, offset - 1) != b"\n"
     if is_inside_line:
         skipped = data.find(b"\n") + 1 or len(data)
         data = data[skipped:]

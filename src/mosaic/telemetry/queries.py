@@ -1,4 +1,7 @@
-"""Questions to a run's store. Every one opens its own read-only connection and closes it.
+"""Questions to a run's store that are small enough to be answered whole.
+
+Every one opens its own read-only connection and closes it. Curves are in `series_queries`, lists
+of episodes and steps in `episode_pages`.
 
 A store that does not exist yet holds nothing; one that cannot be read raises CorruptStoreError.
 """
@@ -8,18 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from mosaic.contracts.events import (
-    EpisodeSummary,
-    EventType,
-    MetricPoint,
-    RunLifecycleEvent,
-    TrainingStep,
-)
+from mosaic.contracts.events import EventType, MetricPoint, RunLifecycleEvent, TrainingStep
+from mosaic.telemetry.episode_pages import episode_span
 from mosaic.telemetry.store_reader import StoreReader, reading
-
-_NO_LIMIT = -1
 
 
 def steps(store_path: Path, episode_index: int, attempt: int | None = None) -> list[TrainingStep]:
@@ -27,34 +22,15 @@ def steps(store_path: Path, episode_index: int, attempt: int | None = None) -> l
     with reading(store_path) as store:
         if store is None:
             return []
-        spans = store.rows(
-            "SELECT first_cursor, last_cursor FROM episode_spans"
-            " WHERE episode_index = ?1 AND (?2 IS NULL OR attempt = ?2)"
-            " ORDER BY first_cursor DESC LIMIT 1",
-            episode_index,
-            attempt,
-        )
         return [
             store.step(row)
-            for first, last in spans
+            for first, last in episode_span(store, episode_index, attempt)
             for row in store.rows(
                 "SELECT * FROM steps WHERE cursor BETWEEN ? AND ? AND episode_index = ?"
                 " ORDER BY cursor",
                 *(first, last, episode_index),
             )
         ]
-
-
-def episodes(
-    store_path: Path, limit: int | None = None, newest_first: bool = False
-) -> list[EpisodeSummary]:
-    with reading(store_path) as store:
-        if store is None:
-            return []
-        order = "DESC" if newest_first else "ASC"
-        limit = _NO_LIMIT if limit is None else max(0, limit)
-        rows = store.rows(f"SELECT * FROM episodes ORDER BY cursor {order} LIMIT ?", limit)
-        return [store.episode(row) for row in rows]
 
 
 def lifecycle(
@@ -100,11 +76,6 @@ def quarantine_summary(store_path: Path) -> QuarantineSummary:
         )
 
 
-def metric_names(store_path: Path) -> list[str]:
-    with reading(store_path) as store:
-        return [] if store is None else _names(store)
-
-
 def recent_metrics(
     store_path: Path, count: int, names: Collection[str] | None = None
 ) -> list[MetricPoint]:
@@ -123,57 +94,9 @@ def recent_metrics(
         return [store.metric(row) for row in rows[-count:]]
 
 
-def metric_series(
-    store_path: Path,
-    name: str,
-    *,
-    first_step: int | None = None,
-    last_step: int | None = None,
-    max_points: int | None = None,
-) -> list[MetricPoint]:
-    """One curve in journal order.
-
-    With `max_points` a longer curve is cut into stretches, of each of which the lowest and the
-    highest point remain: no spike is lost.
-    """
-    where = "name = ?"
-    values: list[Any] = [name]
-    if first_step is not None:
-        where, values = f"{where} AND step >= ?", [*values, first_step]
-    if last_step is not None:
-        where, values = f"{where} AND step <= ?", [*values, last_step]
-    with reading(store_path) as store:
-        if store is None:
-            return []
-        if max_points is not None:
-            some = f"SELECT 1 FROM metrics WHERE {where} LIMIT {max_points + 1}"
-            if store.rows(f"SELECT count(*) FROM ({some})", *values)[0][0] > max_points:
-                return _extremes(store, where, values, max_points)
-        rows = store.rows(f"SELECT * FROM metrics WHERE {where} ORDER BY cursor", *values)
-        return [store.metric(row) for row in rows]
-
-
-def _extremes(
-    store: StoreReader, where: str, values: list[Any], max_points: int
-) -> list[MetricPoint]:
-    ends = f"SELECT cursor FROM metrics WHERE {where} ORDER BY cursor"
-    first = store.rows(f"{ends} ASC LIMIT 1", *values)[0]["cursor"]
-    last = store.rows(f"{ends} DESC LIMIT 1", *values)[0]["cursor"]
-    width = (last - first) // max(1, max_points // 2) + 1
-    found = {}
-    for start in range(first, last + 1, width):
-        for extreme in ("min", "max"):
-            # SQLite fills the other columns from the row that has the minimum or maximum.
-            (row,) = store.rows(
-                f"SELECT *, {extreme}(value) FROM metrics WHERE {where} AND cursor BETWEEN ? AND ?",
-                *(*values, start, start + width - 1),
-            )
-            if row["cursor"] is not None:
-                found[row["cursor"]] = row
-    return [store.metric(found[cursor]) for cursor in sorted(found)]
-
-
 def _names(store: StoreReader) -> list[str]:
+    if store.has_pyramid:
+        return [row["name"] for row in store.rows("SELECT name FROM metric_summaries")]
     # Jumps from name to name in the key instead of reading every row.
     rows = store.rows(
         "WITH RECURSIVE known(name) AS ("

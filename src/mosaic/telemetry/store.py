@@ -18,12 +18,13 @@ from typing import Any
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.telemetry.event_rows import Batch
 from mosaic.telemetry.ingest_state import RETURNS_KEPT, IngestState
+from mosaic.telemetry.pyramid import fill_buckets, remove_points
 from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS, ON_CONFLICT
 
 # Rows per INSERT. The sqlite3 module gives up the GIL for every statement, and beside a busy
 # thread each return costs a switch interval: 512 rows at once are 10 to 20 times faster there.
 ROWS_PER_STATEMENT = (512, 64, 8, 1)
-WAL_BYTES = 4 * 1024 * 1024
+WAL_BYTES = 3 * 1024 * 1024
 CACHE_KIB = 512
 _UNREADABLE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
@@ -63,9 +64,9 @@ class TelemetryStore:
             for rewind in batch.rewinds:
                 # What an earlier attempt reported beyond its checkpoint is lived through again;
                 # a curve must not hold both. The journal keeps it.
-                self._connection.execute(
-                    "DELETE FROM metrics WHERE cursor < ? AND step > ?", rewind
-                )
+                remove_points(self._connection, *rewind)
+            if batch.rewinds or batch.rows["metrics"]:
+                fill_buckets(self._connection)
             self._write_state(batch.state)
         self.state = batch.state
         self.returns = batch.returns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import functools
 import math
 import sqlite3
 from collections.abc import Iterator
@@ -21,24 +22,32 @@ from mosaic.contracts.events import (
     TrainingStep,
 )
 from mosaic.telemetry.store import sqlite_errors
+from mosaic.telemetry.store_schema import PYRAMID_VERSION
 
 # What SQLite says when it cannot write to the disk.
 _NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
 
 
 class StoreReader:
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    """All answers are of the same moment, whatever is written meanwhile."""
+
+    def __init__(self, connection: sqlite3.Connection, version: int) -> None:
         self._connection = connection
-        self._run_id: str = self.rows("SELECT run_id FROM ingest_state")[0][0]
-        self._registrations = [
-            tuple(row)
-            for row in self.rows(
-                "SELECT cursor, agent_id, worker_id FROM registrations ORDER BY cursor"
-            )
-        ]
+        self.version = version
+        self.run_id: str = self.rows("SELECT run_id FROM ingest_state")[0][0]
+
+    @property
+    def has_pyramid(self) -> bool:
+        return self.version >= PYRAMID_VERSION
 
     def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        return self._connection.execute(statement, values).fetchall()
+        """Values by position, or one mapping of them by name."""
+        return list(self.each_row(statement, *values))
+
+    def each_row(self, statement: str, *values: Any) -> Iterator[sqlite3.Row]:
+        """One after the other, for rows of which a few may be huge."""
+        is_named = len(values) == 1 and isinstance(values[0], dict)
+        return iter(self._connection.execute(statement, values[0] if is_named else values))
 
     def step(self, row: sqlite3.Row) -> TrainingStep:
         return TrainingStep(
@@ -61,7 +70,7 @@ class StoreReader:
 
     def metric(self, row: sqlite3.Row) -> MetricPoint:
         return MetricPoint(
-            run_id=self._run_id,
+            run_id=self.run_id,
             seq=row["seq"],
             timestamp=row["timestamp"],
             name=row["name"],
@@ -71,22 +80,31 @@ class StoreReader:
 
     def lifecycle(self, row: sqlite3.Row) -> RunLifecycleEvent:
         return RunLifecycleEvent(
-            run_id=self._run_id,
+            run_id=self.run_id,
             seq=row["seq"],
             timestamp=row["timestamp"],
             type=EventType(row["type"]),
             payload=msgspec.json.decode(row["payload"]),
         )
 
-    def _common(self, row: sqlite3.Row) -> dict[str, Any]:
-        seed = row["episode_seed"]
-        # Lines inherit what they leave out from the registration before them.
+    @functools.cached_property
+    def _registrations(self) -> list[tuple[int, str, str]]:
+        rows = self.rows("SELECT cursor, agent_id, worker_id FROM registrations ORDER BY cursor")
+        return [tuple(row) for row in rows]
+
+    def ids(self, row: sqlite3.Row) -> tuple[str, str]:
+        """Of agent and worker: lines inherit what they leave out from the registration before."""
         place = bisect.bisect(self._registrations, (row["cursor"] + 1,)) - 1
         _, agent_id, worker_id = self._registrations[place] if place >= 0 else (0, "", "")
+        return row["agent_id"] or agent_id, row["worker_id"] or worker_id
+
+    def _common(self, row: sqlite3.Row) -> dict[str, Any]:
+        seed = row["episode_seed"]
+        agent_id, worker_id = self.ids(row)
         return {
-            "run_id": self._run_id,
-            "agent_id": row["agent_id"] or agent_id,
-            "worker_id": row["worker_id"] or worker_id,
+            "run_id": self.run_id,
+            "agent_id": agent_id,
+            "worker_id": worker_id,
             "seq": row["seq"],
             "timestamp": row["timestamp"],
             "episode_index": row["episode_index"],
@@ -100,28 +118,29 @@ class StoreReader:
 def reading(path: Path) -> Iterator[StoreReader | None]:
     """The store for the time of a `with`, or None while there is none."""
     with sqlite_errors(path):
-        connection = _connect(path) if path.exists() else None
+        if not path.exists():
+            yield None
+            return
+        connection = _connect(path)
         try:
-            yield None if connection is None else StoreReader(connection)
+            connection.execute("BEGIN")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            # 0: its writer has only just created the file
+            yield StoreReader(connection, version) if version else None
         finally:
-            if connection is not None:
-                connection.close()
+            connection.close()
 
 
-def _connect(path: Path) -> sqlite3.Connection | None:
+def _connect(path: Path) -> sqlite3.Connection:
     try:
         connection = _open(path, "mode=ro")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.OperationalError as error:
         # A reader needs a few blocks for its -shm file too. Without room for them the store can
         # still be read as the plain file it is; the newest rows appear when there is room again.
         if error.sqlite_errorcode & 0xFF not in _NO_ROOM:
             raise
         connection = _open(path, "immutable=1")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == 0:  # its writer has only just created the file
-        connection.close()
-        return None
     connection.row_factory = sqlite3.Row
     return connection
 

@@ -7,6 +7,8 @@ besides their key: `episode_spans` says between which cursors the steps of an ep
 
 from __future__ import annotations
 
+from mosaic.telemetry import pyramid
+
 COLUMNS: dict[str, tuple[str, ...]] = {
     "steps": (
         *("cursor", "seq", "timestamp", "agent_id", "worker_id", "episode_index", "step_index"),
@@ -19,6 +21,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "episode_spans": ("episode_index", "attempt", "first_cursor", "last_cursor"),
     "metrics": ("name", "cursor", "seq", "timestamp", "value", "step"),
+    "metric_summaries": ("name", "points", "bucketed", "first_step", "last_step"),
     "lifecycle": ("cursor", "seq", "timestamp", "type", "payload"),
     "registrations": ("cursor", "attempt", "agent_id", "worker_id"),
     "quarantine": ("cursor", "reason", "detail", "sample"),
@@ -29,6 +32,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 ON_CONFLICT: dict[str, str] = {
     "episode_spans": (
         " ON CONFLICT (episode_index, attempt) DO UPDATE SET last_cursor = excluded.last_cursor"
+    ),
+    "metric_summaries": (
+        " ON CONFLICT (name) DO UPDATE SET points = points + excluded.points,"
+        " first_step = min(first_step, excluded.first_step),"
+        " last_step = max(last_step, excluded.last_step)"
     ),
     "quarantine_counts": " ON CONFLICT (reason) DO UPDATE SET lines = lines + excluded.lines",
 }
@@ -106,5 +114,11 @@ _INITIAL = (
     """,
 )
 
+PYRAMID_VERSION = 2
+_PYRAMID = (
+    *pyramid.BUILD,
+    "CREATE INDEX episodes_by_number ON episodes (episode_index)",
+)
+
 # `PRAGMA user_version` counts how many of these a store has seen.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL,)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL, _PYRAMID)

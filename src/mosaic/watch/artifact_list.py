@@ -43,6 +43,7 @@ class ArtifactList:
             self._run,
             tensorboard=self._tensorboard(found),
             wandb=self._wandb(found),
+            optuna_db_path=self._shown(found.studies[-1]) if found.studies else None,
             videos=tuple(map(self._shown, found.videos)),
             metadata={
                 "tensorboard_folders": [self._shown(path) for path in found.tensorboard],

@@ -12,9 +12,11 @@ from pathlib import Path, PurePosixPath
 
 from mosaic.watch.artifacts import (
     ENVIRONMENT_MARK,
+    STUDY_HEAD_BYTES,
     FoundFile,
     Kind,
     is_saved_model,
+    is_study,
     is_worth_entering,
     kind_of,
 )
@@ -43,6 +45,8 @@ def new_files(root: Path, since: float) -> list[FoundFile]:
         if not stat.S_ISREG(info.st_mode) or info.st_mtime < since - _SLACK_S:
             continue
         if kind is Kind.ARCHIVE and not _is_saved_model(entry.path, info.st_size):
+            continue
+        if kind is Kind.STUDY and not _is_study(entry.path):
             continue
         found.append(FoundFile(PurePosixPath(entry.path), kind, info.st_mtime, info.st_size))
     return found
@@ -88,4 +92,12 @@ def _is_saved_model(path: str, size_bytes: int) -> bool:
         with zipfile.ZipFile(path) as archive:
             return is_saved_model(archive.namelist())
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return False
+
+
+def _is_study(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return is_study(file.read(STUDY_HEAD_BYTES))
+    except OSError:
         return False

@@ -16,6 +16,11 @@ ENVIRONMENT_MARK = "pyvenv.cfg"  # a folder that holds this is a virtual environ
 
 _CHECKPOINTS = (".pt", ".pth", ".ckpt", ".safetensors", ".cleanrl_model")
 _VIDEOS = (".mp4", ".gif")
+_DATABASES = (".db", ".sqlite", ".sqlite3")
+_JOURNALS = (".journal", ".log")
+# Optuna's table of this name, and what each line of its journals holds.
+_STUDY_TABLE, _STUDY_OPERATION = b"study_directions", b'"op_code"'
+STUDY_HEAD_BYTES = 262_144
 _STEPS = re.compile(r"(\d{1,15})[_-]?steps?(?![a-z])|(?<![a-z])steps?[_=-]?(\d{1,15})", re.I)
 _LAST_NUMBER = re.compile(r"[_=-](\d{1,15})$")
 
@@ -26,6 +31,7 @@ class Kind(Enum):
     CHECKPOINT = "checkpoint"
     ARCHIVE = "archive"  # a checkpoint if it is one of Stable-Baselines3
     VIDEO = "video"
+    STUDY = "study"  # of Optuna, if it is one
 
 
 class FoundFile(NamedTuple):
@@ -40,6 +46,7 @@ class Catalogue(NamedTuple):
     wandb: tuple[PurePosixPath, ...] = ()
     checkpoints: tuple[FoundFile, ...] = ()  # oldest first, as they were written
     videos: tuple[PurePosixPath, ...] = ()
+    studies: tuple[PurePosixPath, ...] = ()
 
 
 def is_worth_entering(folder_name: str) -> bool:
@@ -61,6 +68,8 @@ def kind_of(name: str) -> Kind | None:
         return Kind.CHECKPOINT
     if suffix == ".zip":
         return Kind.ARCHIVE
+    if suffix in _DATABASES or suffix in _JOURNALS:
+        return Kind.STUDY
     return Kind.VIDEO if suffix in _VIDEOS else None
 
 
@@ -68,6 +77,13 @@ def is_saved_model(names: Iterable[str]) -> bool:
     """Whether an archive with these members is a model of Stable-Baselines3."""
     members = set(names)
     return "data" in members and any(name.endswith(".pth") for name in members)
+
+
+def is_study(head: bytes) -> bool:
+    """Whether a file that begins so is one of Optuna's: its database, or its journal."""
+    if head.startswith(b"SQLite format 3\0"):
+        return _STUDY_TABLE in head
+    return head.startswith(b"{") and _STUDY_OPERATION in head.partition(b"\n")[0]
 
 
 def catalogue(files: Iterable[FoundFile]) -> Catalogue:
@@ -81,6 +97,7 @@ def catalogue(files: Iterable[FoundFile]) -> Catalogue:
         wandb=_folders(of_kind(Kind.WANDB)),
         checkpoints=tuple(of_kind(Kind.CHECKPOINT, Kind.ARCHIVE)[-MAX_FILES:]),
         videos=tuple(file.path for file in of_kind(Kind.VIDEO)[-MAX_FILES:]),
+        studies=tuple(file.path for file in of_kind(Kind.STUDY)[-MAX_FILES:]),
     )
 
 

@@ -17,11 +17,14 @@ from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.manifest import (
     AnalyticsManifest,
     CheckpointEntry,
+    DependencyBundle,
     TensorBoardArtifact,
     WandbArtifact,
+    read_manifest,
 )
 from mosaic.contracts.run_files import RunFiles
-from mosaic.files import atomic_write_json, read_json
+from mosaic.errors import CorruptStoreError
+from mosaic.files import atomic_write_json
 from mosaic.logs import get_logger
 from mosaic.worker.json_text import to_json
 
@@ -45,19 +48,27 @@ class HasDirectory(Protocol):
 def write_manifest(
     run: HasDirectory,
     *,
+    status: str | None = None,
+    attempt: int | None = None,
     tensorboard: TensorBoardArtifact | None = None,
     wandb: WandbArtifact | None = None,
     optuna_db_path: str | None = None,
     videos: tuple[str, ...] | None = None,
+    evaluation_path: str | None = None,
+    bundle: DependencyBundle | None = None,
     notes: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> AnalyticsManifest | None:
     """Change what is given and keep the rest; does nothing for a run without a directory."""
     given: dict[str, Any] = {
+        "status": status,
+        "attempt": attempt,
         "tensorboard": tensorboard,
         "wandb": wandb,
         "optuna_db_path": optuna_db_path,
         "videos": videos,
+        "evaluation_path": evaluation_path,
+        "bundle": bundle,
         "notes": notes,
     }
     changes = {name: value for name, value in given.items() if value is not None}
@@ -103,14 +114,17 @@ def _lock(fd: int) -> None:
 
 def _read(run: HasDirectory) -> AnalyticsManifest:
     """What an earlier attempt of this run left, or an empty manifest."""
-    fresh = AnalyticsManifest(run_id=run.run_id, worker_type=run.capabilities.worker_type)
+    fresh = AnalyticsManifest(
+        run_id=run.run_id, worker_type=run.capabilities.worker_type, created_at=time.time()
+    )
     if run.directory is None:
         return fresh
     try:
-        data = read_json(RunFiles(run.directory).manifest)
-        found = fresh if data is None else AnalyticsManifest.from_dict(data)
-    except (ValueError, TypeError, AttributeError):
-        return fresh  # damaged from outside: the run itself is worth more than the old list
+        found = read_manifest(RunFiles(run.directory).manifest) or fresh
+    except CorruptStoreError as error:
+        # Damaged from outside: the run itself is worth more than the old list.
+        log.warning("manifest.replaced", error=error.message)
+        return fresh
     return found if found.run_id == run.run_id else fresh
 
 
@@ -118,6 +132,7 @@ def _write(run: HasDirectory, manifest: AnalyticsManifest) -> AnalyticsManifest 
     if run.directory is None:
         return None
     path = RunFiles(run.directory).manifest
+    manifest = dataclasses.replace(manifest, updated_at=time.time())
     try:
         run.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic_write_json(path, to_json(manifest.to_dict()))

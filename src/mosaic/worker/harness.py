@@ -22,6 +22,7 @@ from mosaic.errors import MosaicError, ProgramError, RequestError, WorkerError
 from mosaic.logs import JsonLines
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
+from mosaic.worker.bundle import dependency_bundle
 from mosaic.worker.command_line import (
     Shortcut,
     command_of,
@@ -162,7 +163,7 @@ class _Launch(Generic[ConfigType]):
             run.register()
             outcome = self._execute(run, data, problem)
             run.finish(outcome.kind, outcome.payload)
-            write_manifest(run, metadata={"status": _STATUS[outcome.kind], "steps": run.steps})
+            write_manifest(run, status=_STATUS[outcome.kind], metadata={"steps": run.steps})
             journal.close()
         if self.arguments.emit_summary:
             print_summary(self._summary(run, outcome), as_json=True)
@@ -192,7 +193,8 @@ class _Launch(Generic[ConfigType]):
                 raise problem
             config, findings = self.build(data)
             run.start(config, masked(config_to_dict(config)), findings)
-            write_manifest(run, metadata={"status": "running", "attempt": run.attempt})
+            bundle = dependency_bundle(module_name(self.train), self.capabilities)
+            write_manifest(run, status="running", attempt=run.attempt, bundle=bundle)
             self.train(run)
         except KeyboardInterrupt:
             payload = {"reason": "sigint", "exit_code": EXIT_INTERRUPTED}

@@ -102,5 +102,5 @@ say("episode", **{"return": float("nan")}, length=3)
     values = {point.step: str(point.value) for point in points if point.name == "loss"}
     assert values == {0: "nan", 1: "inf", 2: "-inf", 3: "1.0"}
     assert record.progress.episodes == 1
-    shown = mosaic.call(record.run_id, command="metrics").stdout
+    shown = mosaic.call(record.run_id, "loss", command="metrics").stdout
     assert all(word in shown for word in ("nan", "inf", "-inf"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.run_record import RunRecord
+from tests import journal_lines
 from tests.daemon_harness import DaemonHarness
 
 # A script that speaks over the bridge itself.
@@ -66,7 +67,7 @@ class Watcher:
         return content
 
     def events(self, run_id: str, kind: str) -> list[dict[str, Any]]:
-        lines = self.daemon.home.run(run_id).journal.read_text().splitlines()
+        lines = journal_lines.content(self.daemon.home.run(run_id).journal).splitlines()
         return [event for event in map(json.loads, lines) if event["type"] == kind]
 
     def notes(self, run_id: str) -> list[str]:

@@ -238,3 +238,18 @@ def test_hostile_records_raise_nothing(tmp_path: Path, junk: bytes, at: int, whi
     records = [junk, base[:at] + junk + base[at:], history(5, last=1)]
     news = WandbReader(written(tmp_path, log_bytes(records))).read_new()
     assert news.series["last"].steps.tolist() == [5]
+
+
+def test_a_look_reads_no_more_than_it_may(tmp_path: Path) -> None:
+    points = [history(step, loss=step / 3, text="x" * 5000) for step in range(1000)]
+    reader = WandbReader(written(tmp_path, log_bytes([*whole_run(), *points])))
+    looks = 0
+    steps: list[int] = []
+    while looks == 0 or reader.has_more:
+        news = reader.read_new(max_bytes=1_500_000)
+        steps += news.series["loss"].steps.tolist()
+        looks += 1
+    assert looks > 2
+    assert steps == [0, 1, 2, *range(1000)]
+    assert reader.read_new(max_bytes=10).series == {}
+    assert not reader.has_more

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from mosaic.cli.run_reference import resolve_run
+from mosaic.cli.run_reference import resolve_run, resolve_runs
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.errors import RequestError, UnknownRunError
@@ -94,3 +94,16 @@ def test_latest_of_nothing_says_how_to_begin() -> None:
     with pytest.raises(UnknownRunError) as caught:
         resolve_run(Lister([]), "latest")
     assert "mosaic run" in caught.value.hint
+
+
+def test_a_group_stands_for_its_runs_oldest_first_and_each_counts_once() -> None:
+    grouped = [replace(run, group="seeds") for run in (THIRD, SECOND)]
+    lister = Lister([FOURTH, *grouped, FIRST])
+    assert resolve_runs(lister, ["seeds"]) == [SECOND.run_id, THIRD.run_id]
+    assert resolve_runs(lister, ["first", "seeds", THIRD.run_id]) == [
+        FIRST.run_id,
+        SECOND.run_id,
+        THIRD.run_id,
+    ]
+    with pytest.raises(UnknownRunError):
+        resolve_runs(lister, ["seeds", "nobody"])

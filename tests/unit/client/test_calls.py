@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from mosaic.client import calls
+from mosaic.client import calls, keeping_calls
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError
 
@@ -47,5 +47,10 @@ def test_absent_grace_is_not_zero_grace() -> None:
 def test_what_must_not_happen_twice_is_not_repeated() -> None:
     repeatable = [calls.submit(CONFIG, None, False), calls.get("x"), calls.cancel("x", "", 1.0)]
     assert all(call.is_repeatable for call in repeatable)
-    once = [calls.control("x", {}), calls.delete("x"), calls.pause("x"), calls.unpause("x")]
+    once = [
+        calls.control("x", {}),
+        keeping_calls.delete("x", False),
+        calls.pause("x"),
+        calls.unpause("x"),
+    ]
     assert not any(call.is_repeatable for call in once)

@@ -25,9 +25,6 @@ def test_a_store_that_does_not_exist_answers_with_nothing(tmp_path: Path) -> Non
     path = tmp_path / "telemetry.sqlite"
     for _ in range(2):
         assert queries.recent_metrics(path, 10) == []
-        assert queries.metric_names(path) == []
-        assert queries.metric_series(path, "loss") == []
-        assert queries.episodes(path) == []
         assert queries.steps(path, 0) == []
         assert queries.lifecycle(path) == []
         assert queries.quarantine_summary(path) == queries.QuarantineSummary()
@@ -86,21 +83,6 @@ def test_steps_of_an_episode_are_found_among_interleaved_ones_and_by_attempt(
     assert queries.steps(path, 99) == []
 
 
-def test_episodes_come_in_order_or_newest_first(tmp_path: Path) -> None:
-    path = stored(
-        tmp_path,
-        lines.registered(0),
-        *(
-            lines.episode(seq, float(seq), episode_index=seq, metadata={"seq": seq})
-            for seq in range(1, 6)
-        ),
-    )
-    assert [episode.total_reward for episode in queries.episodes(path)] == [1, 2, 3, 4, 5]
-    newest = queries.episodes(path, limit=2, newest_first=True)
-    assert [episode.episode_index for episode in newest] == [5, 4]
-    assert (newest[0].metadata, newest[0].agent_id) == ({"seq": 5}, "agent-1")
-
-
 def test_lifecycle_can_be_asked_for_by_type(tmp_path: Path) -> None:
     path = stored(
         tmp_path,
@@ -124,36 +106,11 @@ def test_recent_metrics_are_the_newest_of_all_or_of_some_names(tmp_path: Path) -
         lines.metric(30, "rare", 1.0),
         *(lines.metric(seq, "a", float(seq)) for seq in range(31, 100)),
     )
-    assert queries.metric_names(path) == ["a", "b", "c", "rare"]
     assert [point.seq for point in queries.recent_metrics(path, 3)] == [97, 98, 99]
     assert [point.seq for point in queries.recent_metrics(path, 3, ["rare", "b"])] == [25, 28, 30]
     assert queries.recent_metrics(path, 3, ["no such name"]) == []
     assert queries.recent_metrics(path, 0) == []
     assert len(queries.recent_metrics(path, 1000)) == 100
-
-
-def test_a_curve_is_complete_or_thinned_without_losing_a_spike(tmp_path: Path) -> None:
-    values = [float(seq % 7) for seq in range(5000)]
-    values[1234], values[4321] = 99.0, -99.0
-    path = stored(
-        tmp_path,
-        *(lines.metric(seq, "loss", value, at=seq * 10) for seq, value in enumerate(values)),
-        *(lines.metric(5000 + seq, "other", 1.0) for seq in range(100)),
-    )
-    assert [point.value for point in queries.metric_series(path, "loss")] == values
-    part = queries.metric_series(path, "loss", first_step=100, last_step=190)
-    assert [point.step for point in part] == list(range(100, 200, 10))
-    thin = queries.metric_series(path, "loss", max_points=200)
-    assert 100 <= len(thin) <= 200
-    assert [point.seq for point in thin] == sorted(point.seq for point in thin)
-    assert {99.0, -99.0} <= {point.value for point in thin}
-    assert all(values[point.seq] == point.value for point in thin)
-    assert len(queries.metric_series(path, "loss", last_step=90, max_points=200)) == 10
-
-
-def test_a_thinned_curve_may_consist_of_nan(tmp_path: Path) -> None:
-    path = stored(tmp_path, *(lines.metric(seq, "loss", "NaN") for seq in range(100)))
-    assert len(queries.metric_series(path, "loss", max_points=10)) <= 10
 
 
 def test_readers_do_not_disturb_the_writer_nor_it_them(tmp_path: Path) -> None:

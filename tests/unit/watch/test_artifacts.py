@@ -146,3 +146,28 @@ def test_a_huge_folder_is_not_read_to_its_end(
 
 def test_a_folder_that_is_gone_holds_nothing(tmp_path: Path) -> None:
     assert new_files(tmp_path / "gone", 0.0) == []
+
+
+SQLITE = b"SQLite format 3\0" + bytes(84)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_found"),
+    [
+        ("search.db", SQLITE + b"CREATE TABLE study_directions (", True),
+        ("search.sqlite3", SQLITE + b"CREATE TABLE study_directions (", True),
+        ("app.db", SQLITE + b"CREATE TABLE users (", False),
+        ("text.db", b"study_directions", False),
+        ("optuna.journal", b'{"op_code": 0, "worker_id": "w", "study_name": "s"}\n', True),
+        ("optuna.log", b'{"op_code": 0}\n', True),
+        ("training.log", b'step 1\n{"op_code": 0}\n', False),
+        ("events.log", b'{"loss": 1}\n{"op_code": 0}\n', False),
+    ],
+)
+def test_a_study_is_known_by_what_is_in_it(
+    tmp_path: Path, name: str, content: bytes, is_found: bool
+) -> None:
+    path = touch(tmp_path / name, content)
+    assert found(tmp_path) == ({name: Kind.STUDY} if is_found else {})
+    studies = catalogue(new_files(tmp_path, 0.0)).studies
+    assert studies == ((PurePosixPath(path),) if is_found else ())

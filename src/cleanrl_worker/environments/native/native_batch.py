@@ -112,6 +112,7 @@ class NativeBatch(EnvBatch):
                     bool(is_truncated[index]),
                 )
             )
+            self.before_reset(index)
             self._begin_episode(index)
         self._next_deadline = min(self._began) + self._limit
         return Step(self.observations, rewards, is_terminated, is_truncated, finals, episodes)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from mosaic.contracts.run_config import TrainRunConfig
+from mosaic.contracts.run_record import RunRecord
 from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.machine import Capacity
 from mosaic.daemon.preflight import (
@@ -39,10 +40,14 @@ CHECKS: tuple[Callable[[Subject], list[PreflightResult]], ...] = (
 
 
 async def run_preflight(
-    config: TrainRunConfig, command: LaunchCommand, capacity: Capacity, home: Home
+    config: TrainRunConfig,
+    command: LaunchCommand,
+    capacity: Capacity,
+    home: Home,
+    past: Iterable[RunRecord] = (),
 ) -> list[PreflightResult]:
     """All checks at once, each in a thread; the order of the results is always the same."""
-    subject = Subject(config, command, capacity, home)
+    subject = Subject(config, command, capacity, home, tuple(past))
     found = await asyncio.gather(*(asyncio.to_thread(check, subject) for check in CHECKS))
     return [result for results in found for result in results]
 

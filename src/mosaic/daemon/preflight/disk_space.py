@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from mosaic.daemon.preflight.disk_need import disk_need, planned_length
+from mosaic.daemon.preflight.past_runs import similar_runs
 from mosaic.daemon.preflight.subject import Subject
 from mosaic.daemon.preflight_result import PreflightResult
 from mosaic.errors import DiskSpaceError, HomeError
@@ -37,4 +39,26 @@ def check(subject: Subject) -> list[PreflightResult]:
                 details={"free_mb": free, "needed_mb": limit},
             )
         ]
-    return [PreflightResult(CHECK, True, f"{free} MB free")]
+    return [_judged(subject, free, limit)]
+
+
+def _judged(subject: Subject, free: int, limit: int) -> PreflightResult:
+    """An estimate may be wrong, so it warns and never refuses."""
+    entry = subject.command.entry
+    lane = entry.capabilities.lane if entry and entry.capabilities else None
+    past = similar_runs(subject.config, subject.home, subject.past)
+    need = disk_need(planned_length(subject.config), past, lane)
+    if need is None:
+        return PreflightResult(CHECK, True, f"{free} MB free")
+    needed = max(1, need.bytes // 1_000_000)
+    message = f"{free} MB free; the run will write about {needed} MB ({need.basis})"
+    if needed + limit <= free:
+        return PreflightResult(CHECK, True, message)
+    return PreflightResult(
+        CHECK,
+        False,
+        message,
+        "free some space (`mosaic clean`, `mosaic trash --empty`), or make the run shorter",
+        required=False,
+        details={"free_mb": free, "needed_mb": needed},
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mosaic.contracts.run_config import TrainRunConfig
+from mosaic.contracts.run_record import RunRecord
 from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.machine import Capacity
 from mosaic.paths import Home
@@ -16,3 +17,5 @@ class Subject:
     command: LaunchCommand
     capacity: Capacity
     home: Home
+    # Earlier runs of the same worker and environment, newest first.
+    past: tuple[RunRecord, ...] = ()

@@ -11,11 +11,13 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.row_checksum import row_checksum
 from mosaic.daemon.registry.rows import (
     LIST_COLUMNS,
     RUN_COLUMNS,
     TRANSITION_COLUMNS,
+    RunRow,
     capabilities_document,
     record_of,
     transition_of,
@@ -97,20 +99,29 @@ class RegistryReader:
 
     def get(self, run_id: str) -> RunRecord:
         """The whole record; raises rather than show a damaged one."""
+        entry = self.entry(run_id)
+        return replace(
+            record_of([entry.row[name] for name in _LISTED]),
+            transitions=entry.transitions,
+            capabilities=entry.capabilities,
+        )
+
+    def entry(self, run_id: str) -> RunEntry:
+        """All there is about a run; raises like `get`."""
         with self._snapshot():
-            row = self._connection.execute(
+            values = self._connection.execute(
                 f"SELECT {', '.join(RUN_COLUMNS)}, checksum FROM runs WHERE run_id = ?", (run_id,)
             ).fetchone()
-            if row is None:
+            if values is None:
                 raise UnknownRunError(
                     f"There is no run {run_id}", hint="`mosaic runs` lists all runs", run_id=run_id
                 )
-            _check(row, run_id)
-            columns = dict(zip(RUN_COLUMNS, row, strict=False))
-            return replace(
-                record_of([columns[name] for name in _LISTED]),
-                transitions=self._transitions(run_id),
-                capabilities=self._capabilities(str(columns["capabilities_digest"])),
+            _check(values, run_id)
+            row: RunRow = dict(zip(RUN_COLUMNS, values, strict=False))
+            return RunEntry(
+                row,
+                self._transitions(run_id),
+                self._capabilities(str(row["capabilities_digest"])),
             )
 
     def unfinished(self) -> list[RunRecord]:

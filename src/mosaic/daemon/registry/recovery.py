@@ -149,7 +149,7 @@ def verify(connection: sqlite3.Connection) -> None:
     if complaint != "ok":
         raise CorruptStoreError(f"integrity check: {str(complaint)[:200]}")
     for table, columns in (
-        ("runs", tuple(RUN_COLUMNS)),
+        ("runs", _columns_of_runs(connection)),
         ("transitions", TRANSITION_COLUMNS),
         ("meta", ("id", "next_slot", "revision")),
     ):
@@ -157,6 +157,12 @@ def verify(connection: sqlite3.Connection) -> None:
         for row in connection.execute(query):
             if row_checksum(row[:-1]) != row[-1]:
                 raise CorruptStoreError(f"a row of {table} does not match its checksum")
+
+
+def _columns_of_runs(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """Those of RUN_COLUMNS that a registry of this version has."""
+    present = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('runs')")}
+    return tuple(name for name in RUN_COLUMNS if name in present)
 
 
 def _set_aside(path: Path) -> Path | None:

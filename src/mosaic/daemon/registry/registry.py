@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import RunState
+from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.reader import RegistryReader, RunFilter
 from mosaic.daemon.registry.recovery import RecoveryReport, back_up, open_registry
 from mosaic.daemon.registry.rows import RunRow
@@ -86,6 +87,18 @@ class Registry:
         """Store progress, heartbeat and the like of many runs in one commit."""
         batch = list(records)
         await self._write(lambda store: store.update_progress(batch))
+
+    async def entry(self, run_id: str) -> RunEntry:
+        """All there is about a run, to be kept elsewhere."""
+        return await self._read(lambda reader: reader.entry(run_id))
+
+    async def put_back(self, entry: RunEntry) -> None:
+        """Take in a run again that was kept elsewhere; raises RunStateError when its id is used."""
+        await self._write(lambda store: store.put_back(entry))
+
+    async def pin(self, run_id: str, pinned: bool) -> int:
+        """Returns the run's new revision."""
+        return await self._write(lambda store: store.pin(run_id, pinned))
 
     async def delete(self, run_id: str) -> None:
         """Forget a run that is over. Move its directory away first, or it will be found again."""

@@ -13,7 +13,7 @@ from mosaic.contracts.run_record import Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureReason, Outcome, RunState
 from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
 
-# Every column of `runs` but the checksum, in the order of the table.
+# Every column of `runs` but the checksum, in the order in which the checksum takes them.
 RUN_COLUMNS: dict[str, type] = {
     "run_id": str,
     "client_key": str,
@@ -55,7 +55,11 @@ RUN_COLUMNS: dict[str, type] = {
     "not_before": float,
     "slot": int,
     "revision": int,
+    "pinned": int,
+    "group_name": str,
 }
+# Columns younger than the first registry, with what they hold for a run from before.
+YOUNGER_COLUMNS: dict[str, SqlValue] = {"pinned": 0, "group_name": ""}
 TRANSITION_COLUMNS = ("run_id", "n", "state", "at", "reason", "attempt")
 # What a list shows, in the order `record_of` unpacks it.
 LIST_COLUMNS = (
@@ -63,7 +67,7 @@ LIST_COLUMNS = (
     " started_at, finished_at, agent_id, worker_id, env_id, failure_json, exit_code, signal,"
     " stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,"
     " total_episodes, last_return, mean_return, steps_per_second, cpus, memory_mb, gpu_slots,"
-    " checkpoint_uri, metrics_digest, quarantined_lines, revision"
+    " checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group_name"
 )
 PROGRESS_COLUMNS = (
     "steps",
@@ -113,6 +117,8 @@ def columns_of(changes: Mapping[str, Any]) -> RunRow:
             row["failure_json"] = None if value is None else _failure_text(value)
         elif name == "gpu_slots":
             row["gpu_slots"] = ",".join(str(int(slot)) for slot in value)
+        elif name == "group":  # a word of SQL, so the column has another name
+            row["group_name"] = storable("group_name", value)
         elif name in RUN_COLUMNS:
             row[name] = storable(name, value)
         else:
@@ -123,7 +129,8 @@ def columns_of(changes: Mapping[str, Any]) -> RunRow:
 def row_of(record: RunRecord, client_key: str | None, config_digest: str) -> RunRow:
     """A complete row; `capabilities` are stored apart."""
     own = {"client_key": client_key, "config_digest": config_digest, "capabilities_digest": ""}
-    names = {*RUN_COLUMNS, "progress", "failure"} - {*PROGRESS_COLUMNS, "failure_json"}
+    own_names = {*PROGRESS_COLUMNS, "failure_json", "group_name"}
+    names = {*RUN_COLUMNS, "progress", "failure", "group"} - own_names
     fields = {name: getattr(record, name, None) for name in names}
     row = columns_of({**fields, **own})
     return {column: row[column] for column in RUN_COLUMNS}
@@ -136,7 +143,7 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         started_at, finished_at, agent_id, worker_id, env_id, failure, exit_code, signal,
         stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,
         total_episodes, last_return, mean_return, rate, cpus, memory_mb, gpu_slots,
-        checkpoint_uri, metrics_digest, quarantined_lines, revision,
+        checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group,
     ) = values  # fmt: skip
     # Fields left out fall back to their defaults, which a dataclass keeps on the class.
     fields = dict(
@@ -174,6 +181,8 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         metrics_digest=metrics_digest,
         quarantined_lines=quarantined_lines,
         revision=revision,
+        pinned=bool(pinned),
+        group=group,
         paths={},
         capabilities={},
         config={},

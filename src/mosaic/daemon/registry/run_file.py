@@ -14,10 +14,17 @@ from mosaic.contracts.run_files import RunFiles
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.daemon.registry.row_checksum import row_checksum
-from mosaic.daemon.registry.rows import RUN_COLUMNS, RunRow, row_of, storable
+from mosaic.daemon.registry.rows import (
+    RUN_COLUMNS,
+    YOUNGER_COLUMNS,
+    RunRow,
+    row_of,
+    storable,
+)
 from mosaic.files import atomic_write_json
 
-RUN_FILE_VERSION = 1
+# Version 1 knew neither pins nor groups.
+RUN_FILE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -46,20 +53,27 @@ def write_row_file(files: RunFiles, row: RunRow) -> None:
     atomic_write_json(files.record, document)
 
 
-def read_run_file(files: RunFiles) -> RunRow | None:
-    """The row as it was written, or None when the file is missing or damaged."""
+def read_run_file(files: RunFiles, run_id: str = "") -> RunRow | None:
+    """The row as it was written, or None when the file is missing or damaged.
+
+    The folder is named after its run, except in a parcel: then `run_id` says whose it must be.
+    """
     try:
         document: Any = json.loads(files.record.read_bytes())
-        if document["version"] != RUN_FILE_VERSION:
+        version, stored = document["version"], document["run"]
+        if version not in (1, RUN_FILE_VERSION):
             return None
-        stored = document["run"]
-        row: RunRow = {name: storable(name, stored[name]) for name in RUN_COLUMNS}
-        if document["checksum"] != _checksum(row) or row["run_id"] != files.directory.name:
+        younger = YOUNGER_COLUMNS if version == 1 else {}
+        known = [name for name in RUN_COLUMNS if name not in younger]
+        row: RunRow = {name: storable(name, stored[name]) for name in known}
+        if document["checksum"] != _checksum(row) or row["run_id"] != (
+            run_id or files.directory.name
+        ):
             return None
         RunState(str(row["state"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return row
+    return {**row, **younger}
 
 
 def _checksum(row: RunRow) -> str:

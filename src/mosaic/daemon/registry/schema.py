@@ -6,6 +6,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
 from mosaic.errors import CorruptStoreError, StoreError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -70,6 +71,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection, target: int | None = None) -> None:
+    connection.create_function("row_checksum", -1, _checksum_in_sql, deterministic=True)
     for number, script in enumerate(migration_scripts()[:target], start=1):
         if number <= version_of(connection):
             continue
@@ -81,6 +83,10 @@ def migrate(connection: sqlite3.Connection, target: int | None = None) -> None:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def _checksum_in_sql(*values: SqlValue) -> bytes:
+    return row_checksum(values)
 
 
 def check_schema(connection: sqlite3.Connection) -> None:

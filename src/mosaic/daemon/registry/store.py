@@ -12,6 +12,7 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import LEGAL_TRANSITIONS, RunState
+from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
 from mosaic.daemon.registry.rows import (
     RUN_COLUMNS,
@@ -62,7 +63,8 @@ class RegistryStore:
         self.next_slot: int
         self.revision: int
         self.next_slot, self.revision = counters or (1, 0)
-        # Rows of runs that ended in the present transaction; their run.json is due after it.
+        # Rows of runs that ended in the present transaction, or changed after their end; their
+        # run.json is due after it.
         self.ended: list[RunRow] = []
 
     def create_run(self, new: NewRun) -> tuple[str, bool]:
@@ -131,6 +133,29 @@ class RegistryStore:
             if record.capabilities:
                 fields["capabilities"] = record.capabilities
             self.write(row, self._encoded(fields), time.time())
+
+    def put_back(self, entry: RunEntry) -> None:
+        """A run that was kept elsewhere, as it was; only its revision is new."""
+        row = dict(entry.row)
+        taken = self.connection.execute(
+            "SELECT run_id = ?, client_key = ? FROM runs WHERE run_id = ? OR client_key = ?",
+            (row["run_id"], row["client_key"], row["run_id"], row["client_key"]),
+        ).fetchall()
+        if any(is_same_run for is_same_run, _ in taken):
+            raise RunStateError(f"There is a run {row['run_id']} already")
+        if taken:
+            row["client_key"] = None  # the key has been used for another run since
+        if entry.capabilities:
+            row["capabilities_digest"] = self._keep_capabilities(entry.capabilities)
+        self.insert(row, entry.transitions)
+
+    def pin(self, run_id: str, pinned: bool) -> int:
+        """Possible in every state; a pin is no event in the run's life and does not date it."""
+        row = self.row(run_id)
+        self.write(row, {"pinned": int(pinned)}, float(str(row["updated_at"])))
+        if row["state"] == RunState.TERM:
+            self.ended.append(row)
+        return self.revision
 
     def delete(self, run_id: str) -> None:
         row = self.row(run_id)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.errors import ConfigError
+from mosaic.telemetry.log_files import log_files
 
 CHUNK_BYTES = 262_144
 POLL_S = 0.2
@@ -43,7 +44,7 @@ class LogTail:
                 raise ValueError
         except ValueError:
             raise ConfigError(f"{cursor!r} is not a log cursor", field="after") from None
-        for path in self._files():
+        for path in log_files(self._path):
             if not self._open(path) or self._fd is None or self._inode != wanted:
                 continue
             # A position beyond the end is of an older file, whose inode this one has inherited.
@@ -74,28 +75,18 @@ class LogTail:
             os.close(self._fd)
             self._fd = None
 
-    def _files(self) -> list[Path]:
-        """Oldest first."""
-        rotated = [
-            path
-            for path in self._path.parent.glob(f"{self._path.name}.*")
-            if path.suffix[1:].isdigit()
-        ]
-        rotated.sort(key=lambda path: -int(path.suffix[1:]))
-        return [*rotated, self._path]
-
     def _open_oldest(self) -> bool:
-        return any(self._open(path) for path in self._files())
+        return any(self._open(path) for path in log_files(self._path))
 
     def _open_next(self) -> bool:
         """The file after the one we have read to its end, if it was rotated away meanwhile."""
-        inodes = [_inode(path) for path in self._files()]
+        inodes = [_inode(path) for path in log_files(self._path)]
         if inodes and inodes[-1] in (self._inode, None):
             return False
         if self._inode not in inodes:
             self.close()
             return self._open_oldest()
-        follower = self._files()[inodes.index(self._inode) + 1]
+        follower = log_files(self._path)[inodes.index(self._inode) + 1]
         return self._open(follower)
 
     def _open(self, path: Path) -> bool:

@@ -27,13 +27,22 @@ class Watcher:
 
     async def changes(self) -> AsyncIterator[list[str]]:
         """Batches of changed run ids in the order of their first change; ends when closed."""
-        while not self._closed:
-            await self._wake.wait()
-            self._wake.clear()
-            batch = list(self._changed)
-            self._changed.clear()
-            if batch:
+        while await self.changed():
+            if batch := self.take():
                 yield batch
+
+    async def changed(self) -> bool:
+        """Wait until there is something to take; False when closed."""
+        if not self._closed:
+            await self._wake.wait()
+        return not self._closed
+
+    def take(self) -> list[str]:
+        """Runs that have changed since the last call, in the order of their first change."""
+        self._wake.clear()
+        batch = list(self._changed)
+        self._changed.clear()
+        return batch
 
     async def wait(self, timeout_s: float) -> None:
         """Return at the next change, or after the timeout."""
@@ -41,8 +50,7 @@ class Watcher:
             await asyncio.wait_for(self._wake.wait(), timeout_s)
         except TimeoutError:
             return
-        self._wake.clear()
-        self._changed.clear()
+        self.take()
 
 
 class RunFeed:

@@ -790,7 +790,7 @@ class GetRecordingRequest(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class EpisodeRecording(_message.Message):
-    __slots__ = ("episode", "attempt", "env_id", "maker", "python", "settings_json", "start_json", "start_state", "lead", "action_dtype", "action_shape", "actions", "rewards", "actions_json", "problem", "clips")
+    __slots__ = ("episode", "attempt", "env_id", "maker", "python", "settings_json", "start_json", "start_state", "lead", "action_dtype", "action_shape", "actions", "rewards", "actions_json", "problem", "clips", "path")
     EPISODE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
@@ -807,6 +807,7 @@ class EpisodeRecording(_message.Message):
     ACTIONS_JSON_FIELD_NUMBER: _ClassVar[int]
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     CLIPS_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
     episode: EpisodeRow
     attempt: int
     env_id: str
@@ -823,7 +824,8 @@ class EpisodeRecording(_message.Message):
     actions_json: str
     problem: str
     clips: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, episode: _Optional[_Union[EpisodeRow, _Mapping]] = ..., attempt: _Optional[int] = ..., env_id: _Optional[str] = ..., maker: _Optional[str] = ..., python: _Optional[str] = ..., settings_json: _Optional[str] = ..., start_json: _Optional[str] = ..., start_state: _Optional[bytes] = ..., lead: _Optional[int] = ..., action_dtype: _Optional[str] = ..., action_shape: _Optional[_Iterable[int]] = ..., actions: _Optional[bytes] = ..., rewards: _Optional[bytes] = ..., actions_json: _Optional[str] = ..., problem: _Optional[str] = ..., clips: _Optional[_Iterable[str]] = ...) -> None: ...
+    path: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, episode: _Optional[_Union[EpisodeRow, _Mapping]] = ..., attempt: _Optional[int] = ..., env_id: _Optional[str] = ..., maker: _Optional[str] = ..., python: _Optional[str] = ..., settings_json: _Optional[str] = ..., start_json: _Optional[str] = ..., start_state: _Optional[bytes] = ..., lead: _Optional[int] = ..., action_dtype: _Optional[str] = ..., action_shape: _Optional[_Iterable[int]] = ..., actions: _Optional[bytes] = ..., rewards: _Optional[bytes] = ..., actions_json: _Optional[str] = ..., problem: _Optional[str] = ..., clips: _Optional[_Iterable[str]] = ..., path: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SearchLogsRequest(_message.Message):
     __slots__ = ("run_ids", "text", "is_regex", "ignore_case", "stream", "limit")

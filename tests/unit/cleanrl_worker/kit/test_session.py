@@ -18,10 +18,12 @@ from cleanrl_worker.kit.arguments import Arguments
 from cleanrl_worker.kit.checkpoints import CheckpointError, CheckpointStore, load_checkpoint
 from cleanrl_worker.kit.model_file import ModelFile
 from cleanrl_worker.kit.session import Session, TrainingDivergedError
+from mosaic.contracts.recording_file import recording_name
 from mosaic.errors import WorkerError
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.settings import Settings
 from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, View, Viewer
+from mosaic.telemetry.recordings import read_episode, recorded_episodes
 from tests.waiting import wait_until
 
 
@@ -404,3 +406,35 @@ def test_environments_without_a_segment_have_no_view(tmp_path: Path) -> None:
         envs.reset(1)
         assert not envs.view.is_due
     assert list(tmp_path.iterdir()) == []
+
+
+class TestRecording:
+    def train(self, path: Path, **options: Any) -> FakeReporter:
+        arguments = Arguments(**{"total_timesteps": 240, "num_envs": 2, **options})
+        reporter = FakeReporter()
+        session = Session(arguments, torch.device("cpu"), reporter, recording=path)
+        random_numbers = np.random.default_rng(0)
+        with session.environments() as envs:
+            envs.reset(arguments.seed)
+            session.keep(ModelFile(nn.Linear(1, 1)), envs=envs)
+            while session.goes_on():
+                step = envs.step(random_numbers.integers(2, size=2))
+                session.global_step += envs.num_envs
+                session.record_episodes(step.episodes)
+        return reporter
+
+    def test_episodes_have_the_numbers_of_the_journal(self, tmp_path: Path) -> None:
+        reporter = self.train(tmp_path / recording_name(1))
+        assert reporter.episodes
+        for told in reporter.episodes:
+            found = read_episode(tmp_path, told["episode_index"])
+            assert found is not None
+            assert (found.end.total_reward, found.end.length) == (
+                told["total_reward"],
+                told["steps"],
+            )
+        assert recorded_episodes(tmp_path) == list(range(len(reporter.episodes)))
+
+    def test_it_can_be_turned_off(self, tmp_path: Path) -> None:
+        self.train(tmp_path / recording_name(1), record_episodes=False)
+        assert not list(tmp_path.iterdir())

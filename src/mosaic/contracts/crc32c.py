@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 _POLYNOMIAL = 0x82F63B78
-_MASK = 0xA282EAD8
+CRC_MASK = 0xA282EAD8
 
 
 def _table() -> list[int]:
@@ -49,4 +49,4 @@ crc32c = _fastest()
 def masked_crc(data: bytes) -> int:
     """A checksum of data that holds checksums itself is weak; hence the rotation and the sum."""
     crc = crc32c(data)
-    return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + CRC_MASK) & 0xFFFFFFFF

@@ -1,4 +1,7 @@
-"""The records of a TensorBoard event file: TFRecord framing around hand-packed protobufs."""
+"""The records of a TensorBoard event file: TFRecord framing around hand-packed protobufs.
+
+Here, because workers write such files while they train and an export writes them afterwards.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import struct
 import time
 from collections.abc import Iterable
 
-import google_crc32c
+from mosaic.contracts.crc32c import CRC_MASK, crc32c, masked_crc
 
 Sample = tuple[str, float, int, float]  # name, value, step, wall time
 
@@ -25,9 +28,7 @@ _FILE_VERSION = b"brain.Event:2"
 _SESSION_START = 1
 _DT_STRING = 7
 _SCALAR_BYTES = 4
-_CRC_MASK = 0xA282EAD8
 
-_crc32c = google_crc32c.value
 _pack_wall_time = struct.Struct("<Bd").pack
 _pack_float = struct.Struct("<f").pack
 _pack_uint32 = struct.Struct("<I").pack
@@ -60,9 +61,9 @@ class ScalarRecords:
             record_head = record_heads.get(size)
             if record_head is None:
                 record_head = record_heads[size] = _record_head(size)
-            # `_masked_crc`, without the call: this loop is what a sample costs.
-            crc = _crc32c(event)
-            masked = ((crc >> 15 | crc << 17) + _CRC_MASK) & 0xFFFFFFFF
+            # `masked_crc`, without the call: this loop is what a sample costs.
+            crc = crc32c(event)
+            masked = ((crc >> 15 | crc << 17) + CRC_MASK) & 0xFFFFFFFF
             packed.append(record_head + event + _pack_uint32(masked))
         return b"".join(packed)
 
@@ -115,14 +116,9 @@ def _varint(number: int) -> bytes:
 
 
 def _record(data: bytes) -> bytes:
-    return _record_head(len(data)) + data + _pack_uint32(_masked_crc(data))
+    return _record_head(len(data)) + data + _pack_uint32(masked_crc(data))
 
 
 def _record_head(size: int) -> bytes:
     length = _pack_uint64(size)
-    return length + _pack_uint32(_masked_crc(length))
-
-
-def _masked_crc(data: bytes) -> int:
-    crc: int = _crc32c(data)
-    return ((crc >> 15 | crc << 17) + _CRC_MASK) & 0xFFFFFFFF
+    return length + _pack_uint32(masked_crc(length))

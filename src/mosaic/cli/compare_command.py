@@ -1,0 +1,163 @@
+"""`mosaic compare RUN...|GROUP...`: curves over seeds, verdicts, config differences, a report."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mosaic.cli.human import moment
+from mosaic.cli.run_reference import LATEST, choose_run
+from mosaic.cli.session import open_client
+from mosaic.cli.terminal import say, say_json
+from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import RequestError, UnknownRunError
+
+if TYPE_CHECKING:
+    from mosaic.client import TrainerClient
+    from mosaic.compare.comparison import Comparison
+    from mosaic.compare.groups import RunGroup
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="compare groups of runs over their seeds",
+        description="Curves over seeds, what can be told apart, and how the configs differ.",
+    )
+    parser.add_argument(
+        "what",
+        metavar="RUN|GROUP|LABEL=RUN,RUN,...",
+        nargs="+",
+        help="runs, groups of `mosaic train --seeds`, beginnings of run names, or your own groups; "
+        "runs that differ only in their seed find together by themselves",
+    )
+    parser.add_argument("--metric", metavar="NAME", help="default: the episodic return")
+    parser.add_argument(
+        "--last", type=_positive, metavar="N", help="final performance: so many values; 100"
+    )
+    parser.add_argument(
+        "--lower-is-better", action="store_true", help="the metric is one to be small, like a loss"
+    )
+    parser.add_argument("--out", metavar="FILE", help="write a report, one HTML file")
+    parser.add_argument("--png", metavar="FILE", help="write the plots as a picture")
+    parser.add_argument(
+        "--reference",
+        action="store_true",
+        help="also say where no published value can be compared with, and why",
+    )
+    parser.add_argument("--equal", action="store_true", help="list the equal parameters, too")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.set_defaults(handler=compare_runs)
+
+
+def compare_runs(arguments: argparse.Namespace) -> int:
+    from mosaic.compare.requirements import require_packages
+
+    require_packages()
+    files = [_writable(text) for text in (arguments.out, arguments.png) if text]
+    if len(set(files)) < len(files):
+        raise RequestError("--out and --png name the same file", field="png")
+    with open_client(arguments) as client:
+        groups = find_groups(client, arguments.what)
+        comparison = build_comparison(client, groups, arguments)
+    title = _title(comparison)
+    if arguments.out:
+        from mosaic import __version__
+        from mosaic.compare.report import html_report
+
+        page = html_report(comparison, title, moment(time.time()), __version__)
+        _write(Path(arguments.out), page.encode())
+    if arguments.png:
+        from mosaic.compare.charts import overview_png
+
+        _write(Path(arguments.png), overview_png(comparison, title, comparison.headlines()))
+    if arguments.json:
+        say_json(comparison.to_dict())
+        return 0
+    from mosaic.cli.compare_view import say_comparison
+
+    say_comparison(comparison, shows_equal=arguments.equal)
+    for path in (arguments.out, arguments.png):
+        if path:
+            say(f"Written: {path}")
+    return 0
+
+
+def find_groups(client: TrainerClient, words: Sequence[str]) -> list[RunGroup]:
+    from mosaic.compare.groups import form_groups, select
+
+    known = client.list_runs(limit=0)
+    selections = [select(word, known, choose) for word in words]
+    run_ids = dict.fromkeys(run_id for found in selections for run_id in found.run_ids)
+    records = {run_id: client.get_run(run_id) for run_id in run_ids}
+    return form_groups(selections, records)
+
+
+def choose(runs: Sequence[RunRecord], text: str) -> str:
+    """As everywhere, `latest` is a run, too."""
+    if text.lower() in LATEST:
+        if not runs:
+            raise UnknownRunError("There are no runs yet", hint="start one with `mosaic train`")
+        return runs[0].run_id
+    return choose_run(list(runs), text)
+
+
+def build_comparison(
+    client: TrainerClient, groups: Sequence[RunGroup], arguments: argparse.Namespace
+) -> Comparison:
+    from mosaic.compare.comparison import compare
+    from mosaic.compare.eligibility import check_environments, with_ends
+    from mosaic.compare.loading import Loader
+    from mosaic.compare.published import UNCHECKED
+    from mosaic.compare.reference import reference_checks
+
+    check_environments(groups)  # before anything is read
+    loader = Loader(client, arguments.metric)
+    loaded = loader.load([run.run_id for group in groups for run in group.runs])
+    curves = with_ends(groups, loaded)
+    question = loader.question(arguments.last, arguments.lower_is_better)
+    comparison = compare(question, groups, curves, loader.tail)
+    if not loader.measures_returns:
+        return comparison
+    checks = reference_checks(comparison, groups, curves, loader.tail, loader.kind)
+    if not arguments.reference:
+        checks = tuple(check for check in checks if check.verdict != UNCHECKED)
+    return dataclasses.replace(comparison, checks=checks)
+
+
+def _title(comparison: Comparison) -> str:
+    from mosaic.compare.report import group_labels
+
+    labels = group_labels(comparison.groups)
+    return f"{labels} on {comparison.environment}" if comparison.environment else labels
+
+
+def _writable(text: str) -> Path:
+    """Found out before the work is done, not after."""
+    path = Path(text).expanduser().absolute()
+    if path.is_dir() or not path.parent.is_dir():
+        problem = "is a folder" if path.is_dir() else f"has no folder: {path.parent} does not exist"
+        raise RequestError(f"{text} {problem}", hint="give the path of a file")
+    return path
+
+
+def _write(path: Path, data: bytes) -> None:
+    from mosaic.files import atomic_write
+
+    try:
+        atomic_write(path.expanduser().absolute(), data, mode=0o644)
+    except OSError as error:
+        raise RequestError(
+            f"{path} cannot be written: {error.strerror}", hint="choose another place"
+        ) from error
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number

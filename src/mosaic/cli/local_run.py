@@ -1,0 +1,30 @@
+"""A run whose files are on this machine, with what its analytics.json says about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mosaic.contracts.manifest import AnalyticsManifest, read_manifest
+from mosaic.contracts.run_files import RunFiles
+from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import RequestError
+
+
+@dataclass(frozen=True)
+class LocalRun:
+    record: RunRecord
+    directory: Path
+    manifest: AnalyticsManifest
+
+
+def local_run(record: RunRecord) -> LocalRun:
+    """Raises when the run is elsewhere, or when its manifest is damaged, naming the field."""
+    directory = Path(record.paths.get("run_directory", ""))
+    if not record.paths or not directory.is_dir():
+        raise RequestError(
+            f"The files of run {record.run_id} are not on this machine",
+            hint="use the command where its daemon runs",
+        )
+    manifest = read_manifest(RunFiles(directory).manifest)
+    return LocalRun(record, directory, manifest or AnalyticsManifest(record.run_id, record.worker))

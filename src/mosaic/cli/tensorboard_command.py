@@ -1,0 +1,154 @@
+"""`mosaic tensorboard`: runs shown by TensorBoard, for as long as the command runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mosaic.cli.run_reference import GROUP_HELP, resolve_runs
+from mosaic.cli.session import open_client
+from mosaic.cli.terminal import paint, printable, say, say_json
+from mosaic.errors import MosaicError, RequestError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mosaic.analytics.tensorboard_logs import NamedLog
+    from mosaic.analytics.tensorboard_tree import LogTree
+    from mosaic.client import TrainerClient
+
+MAX_PORT = 65_535
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "tensorboard", help="show runs in TensorBoard, until the command is ended"
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help=GROUP_HELP)
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="default: a free one")
+    parser.add_argument("--open", action="store_true", help="open it in the browser")
+    parser.add_argument(
+        "--print", action="store_true", help="only print the command that would show the same"
+    )
+    parser.add_argument("--python", metavar="PATH", help="interpreter that has TensorBoard")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.set_defaults(handler=tensorboard)
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= MAX_PORT:
+        raise ValueError(text)
+    return value
+
+
+def tensorboard(arguments: argparse.Namespace) -> int:
+    from mosaic.analytics.tensorboard_tree import LogTree
+
+    with open_client(arguments) as client:
+        run_ids = resolve_runs(client, arguments.runs)
+        if arguments.print:
+            return _print_command(client, run_ids)
+        tree = LogTree()
+        try:
+            shown = _gather(client, run_ids, tree)
+        except BaseException:
+            tree.remove()
+            raise
+    return _serve(tree, shown, arguments)
+
+
+def _serve(tree: LogTree, shown: dict[str, Path], arguments: argparse.Namespace) -> int:
+    from mosaic.analytics.tensorboard_server import TensorBoardServer
+
+    server = TensorBoardServer(tree, port=arguments.port, python=arguments.python)
+    try:
+        url = server.start()
+        if arguments.json:
+            runs = {name: str(folder) for name, folder in shown.items()}
+            say_json({"url": url, "pid": server.pid, "runs": runs})
+        else:
+            say(f"{paint(url, 'bold')}  shows {printable(', '.join(shown))}")
+            say(paint("Ctrl-C ends it", "dim"))
+        if arguments.open:
+            import webbrowser
+
+            webbrowser.open(url)
+        server.wait()
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        server.stop()
+    raise RequestError("TensorBoard has ended by itself", hint="start the command again")
+
+
+def _gather(client: TrainerClient, run_ids: list[str], tree: LogTree) -> dict[str, Path]:
+    """Put every run into the tree; those that cannot be shown are said, unless it is all."""
+    shown: dict[str, Path] = {}
+    problems: list[MosaicError] = []
+    for run_id in run_ids:
+        try:
+            logs = _logs_of(client, run_id)
+            for log in logs:
+                shown[tree.add(log.name, log.folder)] = log.folder
+            if not logs:
+                folder = _export(client, run_id, tree)
+                shown[folder.name] = folder
+        except MosaicError as error:
+            problems.append(error)
+    _say_problems(problems, is_anything_shown=bool(shown))
+    return shown
+
+
+def _print_command(client: TrainerClient, run_ids: list[str]) -> int:
+    from mosaic.analytics.tensorboard_logs import tensorboard_command
+
+    logs: list[NamedLog] = []
+    problems: list[MosaicError] = []
+    for run_id in run_ids:
+        try:
+            found = _logs_of(client, run_id)
+        except MosaicError as error:
+            problems.append(error)
+            continue
+        logs += found
+        if not found:
+            problems.append(_without_files(run_id))
+    _say_problems(problems, is_anything_shown=bool(logs))
+    say(tensorboard_command(logs))
+    return 0
+
+
+def _logs_of(client: TrainerClient, run_id: str) -> list[NamedLog]:
+    from mosaic.analytics.tensorboard_logs import tensorboard_logs
+    from mosaic.cli.local_run import local_run
+
+    run = local_run(client.get_run(run_id))
+    name = run.record.run_name or run_id
+    return tensorboard_logs(name, run.directory, run.manifest, is_over=run.record.is_over)
+
+
+def _export(client: TrainerClient, run_id: str, tree: LogTree) -> Path:
+    """What the store has of a run that wrote no event files itself, as it is now."""
+    record = client.get_run(run_id)
+    if not record.progress.episodes and not client.metrics(run_id):
+        raise RequestError(
+            f"Run {run_id} has no TensorBoard files and has reported nothing that could be shown",
+            hint=f"`mosaic logs {run_id}` has what it printed",
+        )
+    return client.export_to_tensorboard(run_id, tree.new_place(record.run_name or run_id))
+
+
+def _without_files(run_id: str) -> RequestError:
+    return RequestError(
+        f"Run {run_id} has no TensorBoard files",
+        hint=f"`mosaic export {run_id} --to tensorboard` makes some of what it reported",
+    )
+
+
+def _say_problems(problems: list[MosaicError], *, is_anything_shown: bool) -> None:
+    if problems and not is_anything_shown:
+        raise problems[0]
+    for problem in problems:
+        print(f"left out: {printable(problem.message)}", file=sys.stderr, flush=True)

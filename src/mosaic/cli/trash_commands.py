@@ -1,0 +1,128 @@
+"""`mosaic delete`, `restore` and `trash`: what was deleted can be had back for a while."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from mosaic.cli.control_commands import for_each_run
+from mosaic.cli.human import age, amount, size
+from mosaic.cli.run_reference import HELP, LATEST, MIN_PART
+from mosaic.cli.session import open_client
+from mosaic.cli.terminal import confirmed, paint, printable, say, say_json, say_table
+from mosaic.errors import ConsentError, RequestError, UnknownRunError
+
+if TYPE_CHECKING:
+    from mosaic.client import TrainerClient
+    from mosaic.contracts.keeping import TrashedRun
+
+TRASH_HELP = "as elsewhere, but of a run in the trash"
+
+
+def add(commands: Any) -> None:
+    delete = commands.add_parser("delete", help="move runs that are over to the trash")
+    delete.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
+    delete.add_argument("--for-good", action="store_true", help="not to the trash: no way back")
+    delete.add_argument("--yes", action="store_true", help="with --for-good: do not ask")
+    delete.set_defaults(handler=delete_runs)
+
+    restore = commands.add_parser("restore", help="bring deleted runs back from the trash")
+    restore.add_argument("runs", nargs="+", metavar="RUN", help=TRASH_HELP)
+    restore.set_defaults(handler=restore_runs)
+
+    trash = commands.add_parser("trash", help="what was deleted and can be restored")
+    trash.add_argument("--empty", action="store_true", help="delete for good what is in it")
+    trash.add_argument("runs", nargs="*", metavar="RUN", help="with --empty: only these")
+    trash.add_argument("--yes", action="store_true", help="with --empty: do not ask")
+    trash.add_argument("--json", action="store_true", help="machine-readable output")
+    trash.set_defaults(handler=show_trash)
+
+
+def delete_runs(arguments: argparse.Namespace) -> int:
+    def delete(client: TrainerClient, run_id: str) -> None:
+        name = printable(client.get_run(run_id).run_name)
+        if not arguments.for_good:
+            done = client.delete_run(run_id)
+            say(f"moved {name} ({run_id}) to the trash, {size(done.freed_bytes)}")
+            say(paint(f"  undo: mosaic restore {run_id}", "dim"))
+            return
+        if not arguments.yes and not confirmed(f"Delete {name} ({run_id}) and all its files?"):
+            raise ConsentError(f"{name} was not deleted", hint="answer y, or pass --yes")
+        done = client.delete_run(run_id, for_good=True)
+        say(f"deleted {name} ({run_id}), {size(done.freed_bytes)} freed")
+
+    if arguments.for_good and not arguments.yes and not sys.stdin.isatty():
+        raise ConsentError("Deleting runs for good needs a confirmation", hint="pass --yes")
+    with open_client(arguments) as client:
+        return for_each_run(client, arguments.runs, delete)
+
+
+def restore_runs(arguments: argparse.Namespace) -> int:
+    with open_client(arguments) as client:
+        for run in [choose_trashed(client.trash(), text) for text in arguments.runs]:
+            record = client.restore_run(run.run_id)
+            say(f"restored {printable(record.run_name)} ({record.run_id})")
+    return 0
+
+
+def show_trash(arguments: argparse.Namespace) -> int:
+    if arguments.runs and not arguments.empty:
+        raise RequestError("`mosaic trash RUN` does nothing", hint="say --empty RUN, or no RUN")
+    with open_client(arguments) as client:
+        runs = client.trash()
+        if arguments.empty:
+            return _empty(client, arguments, runs)
+    if arguments.json:
+        say_json([asdict(run) for run in runs])
+    elif not runs:
+        say("the trash is empty")
+    else:
+        rows = [
+            (run.run_id, run.run_name, size(run.bytes), age(run.deleted_at), run.reason)
+            for run in runs
+        ]
+        say_table(("RUN", "NAME", "SIZE", "DELETED", "WHY"), rows, flexible=1)
+        total = size(sum(run.bytes for run in runs))
+        say(paint(f"{total} in all; `mosaic trash --empty` frees it", "dim"))
+    return 0
+
+
+def _empty(client: TrainerClient, arguments: argparse.Namespace, runs: list[TrashedRun]) -> int:
+    chosen = [choose_trashed(runs, text) for text in arguments.runs] or runs
+    if chosen and not arguments.yes:
+        if not sys.stdin.isatty():
+            raise ConsentError("Emptying the trash needs a confirmation", hint="pass --yes")
+        total = size(sum(run.bytes for run in chosen))
+        if not confirmed(f"Delete {amount(len(chosen), 'run')} ({total}) for good?"):
+            raise ConsentError("The trash was not emptied", hint="answer y, or pass --yes")
+    freed, count = client.empty_trash([run.run_id for run in chosen]) if chosen else (0, 0)
+    if arguments.json:
+        say_json({"runs": count, "freed_bytes": freed})
+    else:
+        say(f"{amount(count, 'run')} deleted for good, {size(freed)} freed")
+    return 0
+
+
+def choose_trashed(runs: list[TrashedRun], text: str) -> TrashedRun:
+    """Which run in the trash is meant; `latest` is the one that was deleted last."""
+    if text.lower() in LATEST and runs:
+        return runs[0]
+    part = text.upper()
+    matches = [
+        run
+        for run in runs
+        if run.run_name == text
+        or (len(part) >= MIN_PART and (run.run_id.startswith(part) or run.run_id.endswith(part)))
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        raise UnknownRunError(
+            f"There is no run {text[:80]!r} in the trash", hint="`mosaic trash` lists what is there"
+        )
+    raise RequestError(
+        f"{text[:80]!r} could be {len(matches)} runs: " + ", ".join(run.run_id for run in matches),
+        hint="give more of the id",
+    )

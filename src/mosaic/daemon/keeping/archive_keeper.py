@@ -1,0 +1,110 @@
+"""Archives: runs that leave this home as a file, and files that become runs of this home."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from mosaic.contracts.run_record import RunRecord
+from mosaic.daemon.keeping.archive_reader import ArchiveIndex, RunArchive
+from mosaic.daemon.keeping.archive_writer import ArchiveStream
+from mosaic.daemon.keeping.custody import Custody, disk_errors
+from mosaic.daemon.keeping.importing import IncomingFile, has_same_content, unpack
+from mosaic.daemon.keeping.parcel import Parcel, remove, size_of_run
+from mosaic.errors import ConfigError, RunStateError, UnknownRunError
+from mosaic.files import atomic_write_json
+from mosaic.logs import get_logger
+
+log = get_logger(__name__)
+
+
+class ArchiveKeeper:
+    def __init__(self, custody: Custody) -> None:
+        self._custody = custody
+        self._home = custody.home
+
+    async def archive(self, run_id: str) -> AsyncIterator[tuple[bytes, int]]:
+        """Pieces of the archive, each with the size of the run's files before compression."""
+        async with self._custody.moving:
+            await self._custody.over(run_id, "archived")
+            self._custody.archiving.append(run_id)
+        try:
+            entry = await self._custody.registry.entry(run_id)
+            size = await asyncio.to_thread(size_of_run, self._home, run_id)
+            stream = ArchiveStream(self._home, entry, time.time())
+            try:
+                while (piece := await asyncio.to_thread(stream.next)) is not None:
+                    yield piece, size
+            finally:
+                await self._custody.whole(asyncio.to_thread(stream.close))
+        finally:
+            self._custody.archiving.remove(run_id)
+        log.info("run.archived", run_id=run_id, bytes=size)
+
+    async def import_run(
+        self, pieces: AsyncIterator[tuple[bytes, int]]
+    ) -> tuple[RunRecord, int, int]:
+        """(record, files, bytes) of the run that the archive held."""
+        incoming: IncomingFile | None = None
+        try:
+            async for data, announced in pieces:
+                if incoming is None:
+                    with disk_errors("The archive cannot be stored"):
+                        incoming = IncomingFile(self._home, announced)
+                await asyncio.to_thread(incoming.add, data)
+        except BaseException:
+            if incoming is not None:
+                incoming.close()
+            raise
+        if incoming is None:
+            raise ConfigError("No archive was sent", hint="give a file", field="data")
+        return await self._custody.whole(self._import(incoming))
+
+    async def _import(self, incoming: IncomingFile) -> tuple[RunRecord, int, int]:
+        parcel = Parcel(Path(f"{incoming.path}.parcel"))
+        try:
+            with contextlib.closing(incoming.complete()) as file:
+                archive = await asyncio.to_thread(RunArchive, file)
+                index = archive.index
+                await self._refuse_known(index)
+                with disk_errors("The archive cannot be unpacked"):
+                    entry = await asyncio.to_thread(
+                        unpack, archive, parcel, self._home, time.time()
+                    )
+            async with self._custody.moving:
+                await self._refuse_known(index)  # another import may have been faster
+                with disk_errors("The archive cannot be unpacked"):
+                    await asyncio.to_thread(atomic_write_json, parcel.entry, entry.to_dict())
+                record = await self._custody.put_in_place(parcel, entry)
+        finally:
+            incoming.close()
+            await asyncio.to_thread(remove, parcel.directory)
+        log.info("run.imported", run_id=index.run_id, files=len(index.files), bytes=index.bytes)
+        return record, len(index.files), index.bytes
+
+    async def _refuse_known(self, index: ArchiveIndex) -> None:
+        run_id = index.run_id
+        directory = self._home.run(run_id).directory
+        if self._custody.trash.parcel(run_id).directory.exists():
+            raise RunStateError(
+                f"The run {run_id} is in the trash",
+                hint=f"bring it back with `mosaic restore {run_id}`, or "
+                f"`mosaic trash --empty {run_id}` first",
+            )
+        try:
+            await self._custody.registry.get(run_id)
+        except UnknownRunError:
+            if not directory.exists():
+                return
+        if await asyncio.to_thread(has_same_content, directory, index):
+            raise RunStateError(
+                f"The run {run_id} is already here, with the same content",
+                hint=f"see `mosaic show {run_id}`",
+            )
+        raise RunStateError(
+            f"There is already a run {run_id} here, and its files differ from the archive's",
+            hint=f"look at it with `mosaic show {run_id}`; delete it before you import the other",
+        )

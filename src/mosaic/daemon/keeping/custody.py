@@ -1,0 +1,89 @@
+"""What all actions on kept runs share: they are done whole, and one at a time where they move."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
+
+from mosaic.contracts.run_record import RunRecord
+from mosaic.daemon.keeping.parcel import Parcel, give_configs, give_run, remove, take_configs
+from mosaic.daemon.keeping.trash import Trash
+from mosaic.daemon.registry.entry import RunEntry
+from mosaic.daemon.registry.registry import Registry
+from mosaic.daemon.supervisor import Supervisor
+from mosaic.errors import MosaicError, RunStateError, StoreError
+from mosaic.paths import Home, checked_run_id
+
+T = TypeVar("T")
+
+LONGEST_GOODBYE_S = 5.0
+
+
+class Custody:
+    def __init__(self, home: Home, registry: Registry, supervisor: Supervisor) -> None:
+        self.home = home
+        self.registry = registry
+        self.supervisor = supervisor
+        self.trash = Trash(home)
+        # Held by whoever moves a run in or out.
+        self.moving = asyncio.Lock()
+        # Runs that are being read for an archive, as often as they are.
+        self.archiving: list[str] = []
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def whole(self, action: Coroutine[Any, Any, T]) -> T:
+        """Carry it out to its end, also when whoever asked for it goes away."""
+        task = asyncio.create_task(action)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """What is not done soon is given up; the next start puts it right."""
+        if self._running:
+            await asyncio.wait(self._running, timeout=LONGEST_GOODBYE_S)
+        for task in list(self._running):
+            task.cancel()
+
+    async def over(self, run_id: str, verb: str) -> RunRecord:
+        record = await self.registry.get(checked_run_id(run_id))
+        if not record.is_over:
+            raise RunStateError(
+                f"The run is not over and cannot be {verb}",
+                hint=f"stop it first: mosaic stop {run_id}",
+            )
+        return record
+
+    async def put_in_place(self, parcel: Parcel, entry: RunEntry) -> RunRecord:
+        """From a parcel to a run: configs, row, and last the folder, which decides."""
+        run_id = entry.run_id
+        is_known = False
+        try:
+            with disk_errors("The run cannot be put in place"):
+                if not parcel.has_run:
+                    parcel.run.mkdir(mode=0o700)  # its folder had been missing already
+                await asyncio.to_thread(give_configs, parcel, self.home, run_id)
+                await self.registry.put_back(entry)
+                is_known = True
+                await asyncio.to_thread(give_run, parcel, self.home, run_id)
+        except MosaicError:
+            if is_known:
+                await self.registry.delete(run_id)
+            await asyncio.to_thread(take_configs, parcel, self.home, run_id)
+            raise
+        await asyncio.to_thread(remove, parcel.directory)
+        self.supervisor.feed.notify(run_id)
+        return await self.registry.get(run_id)
+
+
+@contextlib.contextmanager
+def disk_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{what}: {error.strerror or error}",
+            hint="check the free space and the rights of the home directory",
+        ) from error

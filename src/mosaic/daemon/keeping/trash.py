@@ -1,0 +1,148 @@
+"""The trash: runs that were deleted, whole, until they are restored or their time is up."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic.contracts.hostile_text import is_run_id
+from mosaic.contracts.keeping import TrashedRun
+from mosaic.contracts.run_files import RunFiles
+from mosaic.daemon.keeping.parcel import (
+    Parcel,
+    config_files,
+    give_all_back,
+    remove,
+    size_below,
+    take_in,
+)
+from mosaic.daemon.registry.entry import RunEntry
+from mosaic.daemon.registry.run_file import read_run_file
+from mosaic.errors import CorruptStoreError, RunStateError, UnknownRunError
+from mosaic.files import atomic_write_json, read_json, sync_directory
+from mosaic.logs import get_logger
+from mosaic.paths import Home, checked_run_id
+
+log = get_logger(__name__)
+
+# Names of what is on its way out begin so; nobody restores it any more.
+GONE = ".gone-"
+
+
+@dataclass(frozen=True)
+class Trash:
+    home: Home
+
+    def parcel(self, run_id: str) -> Parcel:
+        return Parcel(self.home.trash / checked_run_id(run_id))
+
+    def found(self, run_id: str) -> Parcel:
+        parcel = self.parcel(run_id)
+        if parcel.directory.is_symlink() or not parcel.directory.is_dir():
+            raise UnknownRunError(
+                f"There is no run {run_id} in the trash", hint="`mosaic trash` lists what is there"
+            )
+        return parcel
+
+    def take(self, entry: RunEntry, reason: str, size: int, now: float) -> Parcel:
+        """Move a run in; the registry still knows it afterwards."""
+        parcel = self.parcel(entry.run_id)
+        if parcel.directory.is_symlink():
+            remove(parcel.directory)
+        try:
+            parcel.create()
+        except FileExistsError as error:
+            raise RunStateError(
+                f"There is another run {entry.run_id} in the trash",
+                hint=f"empty it first: mosaic trash --empty {entry.run_id}",
+            ) from error
+        try:
+            notes = {"deleted_at": now, "reason": reason, "bytes": size}
+            atomic_write_json(parcel.entry, {**entry.to_dict(), **notes})
+            take_in(parcel, self.home, entry.run_id)
+        except BaseException:
+            give_all_back(parcel, self.home, entry.run_id)
+            raise
+        return parcel
+
+    def entry(self, run_id: str) -> RunEntry:
+        """What the registry knew; raises CorruptStoreError when that can be told no more."""
+        parcel = self.found(run_id)
+        try:
+            entry = RunEntry.from_dict(read_json(parcel.entry))
+            if entry.run_id != run_id:
+                raise CorruptStoreError(f"{parcel.entry} is about another run")
+        except (OSError, ValueError, CorruptStoreError) as error:
+            # run.json says it too, without the history.
+            row = read_run_file(RunFiles(parcel.run), run_id)
+            if row is None:
+                raise CorruptStoreError(
+                    f"{parcel.entry} cannot be read: {error}",
+                    hint=f"the run's files are in {parcel.run}",
+                ) from error
+            return RunEntry(row, (), {})
+        return entry
+
+    def runs(self) -> list[TrashedRun]:
+        """What is there, the last deleted first."""
+        found = [
+            self._described(path.name)
+            for path in self.home.trash.iterdir()
+            if is_run_id(path.name) and path.is_dir() and not path.is_symlink()
+        ]
+        return sorted(found, key=lambda run: (-run.deleted_at, run.run_id))
+
+    def _described(self, run_id: str) -> TrashedRun:
+        parcel = self.parcel(run_id)
+        notes = self._notes(parcel)
+        run = notes.get("run")
+        name = run.get("run_name") if isinstance(run, dict) else None
+        try:
+            deleted_at, size = float(notes["deleted_at"]), int(notes["bytes"])
+        except (KeyError, TypeError, ValueError):
+            deleted_at, size = parcel.directory.stat().st_mtime, size_below(parcel.directory)
+        reason = str(notes.get("reason", "unknown"))
+        return TrashedRun(run_id, str(name or run_id), deleted_at, size, reason)
+
+    @staticmethod
+    def _notes(parcel: Parcel) -> dict[str, Any]:
+        try:
+            notes = read_json(parcel.entry)
+        except (OSError, ValueError):
+            return {}
+        return notes if isinstance(notes, dict) else {}
+
+    def empty(self, run_id: str) -> int:
+        """Delete a trashed run for good; returns the bytes freed."""
+        parcel = self.found(run_id)
+        size = size_below(parcel.directory)
+        # Half a run must not look like one that can be restored.
+        doomed = self.home.trash / f"{GONE}{run_id}-{os.urandom(4).hex()}"
+        parcel.directory.rename(doomed)
+        sync_directory(self.home.trash)
+        remove(doomed)
+        return size
+
+    def overdue(self, keep_days: float, now: float | None = None) -> list[str]:
+        moment = time.time() if now is None else now
+        limit = keep_days * 86_400
+        return [run.run_id for run in self.runs() if moment - run.deleted_at > limit]
+
+
+def discard(home: Home, run_id: str) -> None:
+    """The files of a run go at once and for good, without needing any space."""
+    source = home.run(run_id).directory
+    doomed = home.trash / f"{GONE}{run_id}-{os.urandom(4).hex()}"
+    if os.path.lexists(source):
+        source.rename(doomed)
+        remove(doomed)
+    for path in config_files(home, run_id):
+        path.unlink(missing_ok=True)
+
+
+def leftovers(home: Home) -> list[Path]:
+    """What was being removed when a daemon died."""
+    return [path for path in home.trash.iterdir() if path.name.startswith(GONE)]

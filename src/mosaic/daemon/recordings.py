@@ -1,0 +1,211 @@
+"""Recordings: what is needed to play an episode of a run again, from whatever the run has kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from mosaic.contracts.events import EpisodeSummary
+from mosaic.contracts.replay import EpisodeRecording
+from mosaic.contracts.run_config import TrainRunConfig, parse_run_config
+from mosaic.contracts.run_record import RunRecord
+from mosaic.daemon.launch.command import Workers, resolve_command
+from mosaic.errors import ConfigError, CorruptStoreError, MosaicError, RequestError
+from mosaic.paths import Home
+from mosaic.telemetry.recorded_steps import RecordedSteps, recorded_steps
+from mosaic.telemetry.recordings import RecordedEpisode, read_episode, why_not_recorded
+
+# An answer has to fit into one message.
+_MAX_BYTES = 48 * 2**20
+_HINT = "`mosaic replay RUN --list` shows its episodes"
+
+ReadRecord = Callable[[str], Awaitable[RunRecord]]
+
+
+class Recordings:
+    """A run may come from elsewhere: nothing that it says is executed. The maker is that of the
+    worker installed here, and folders for modules may not be among the files of runs.
+    """
+
+    def __init__(self, home: Home, workers: Workers, read_record: ReadRecord) -> None:
+        self._home, self._workers, self._read_record = home, workers, read_record
+
+    async def find(
+        self, run_id: str, episode_index: int, attempt: int | None = None
+    ) -> EpisodeRecording:
+        """Raises RequestError when the run has no such episode.
+
+        One that cannot be simulated again says why, and names the clips of the run.
+        """
+        record = await self._read_record(run_id)
+        return await asyncio.to_thread(self._found, record, episode_index, attempt)
+
+    def _found(
+        self, record: RunRecord, episode_index: int, attempt: int | None
+    ) -> EpisodeRecording:
+        files = self._home.run(record.run_id)
+        gap = ""  # why the recording does not have it
+        written = None
+        try:
+            written = read_episode(files.recordings, episode_index, attempt)
+            if written is None and (reason := why_not_recorded(files.recordings)):
+                gap = f"its recording ended before: {reason}"
+        except CorruptStoreError as error:
+            gap = error.message
+        told = recorded_steps(
+            files.telemetry, episode_index, written.attempt if written else attempt
+        )
+        if written is not None and (not written.problem or told is None or told.problem):
+            recording = _of_recording(record, written, told)
+        elif told is not None:
+            recording = _of_steps(record, told, gap)
+        else:
+            which = "" if attempt is None else f" in attempt {attempt}"
+            raise RequestError(
+                f"Run {record.run_id} has no recorded episode {episode_index}{which}"
+                + (f"; {gap}" if gap else ""),
+                hint=_HINT,
+            )
+        return self._placed(replace(recording, clips=_clips(record)), record)
+
+    def _placed(self, recording: EpisodeRecording, record: RunRecord) -> EpisodeRecording:
+        """With the interpreter and the function that make the environment again."""
+        try:
+            config = parse_run_config(record.config)
+            command = resolve_command(config, self._workers)
+        except MosaicError as error:
+            return _impossible(recording, error.message)
+        entry = command.entry
+        if entry is None or entry.capabilities is None:
+            return _impossible(
+                recording, f"the worker {record.worker!r} is not installed here; install it"
+            )
+        python, path = command.python, command.path_dirs
+        if not self._may_be_run(python):
+            # A run of another machine names an interpreter of that machine.
+            python, path = entry.python, entry.path_dirs
+        recording = replace(
+            recording,
+            maker=entry.capabilities.replay_maker,
+            python=python,
+            path=(*path, *self._own_path(config)),
+            env_id=recording.env_id or record.env_id,
+        )
+        if recording.problem:
+            return recording
+        if not recording.maker:
+            return _impossible(
+                recording,
+                f"the worker {entry.name!r} does not make its environments again: it names no "
+                "replay_maker in its capabilities",
+            )
+        if not self._may_be_run(python):
+            return _impossible(recording, f"the interpreter {python} is gone; create it again")
+        size = len(recording.actions) + len(recording.start_state) + 9 * len(recording.rewards)
+        if size + sum(len(str(action)) for action in recording.actions_json) > _MAX_BYTES:
+            return _impossible(recording, "the episode is too long to be sent")
+        return recording
+
+    def _may_be_run(self, python: str) -> bool:
+        return os.access(python, os.X_OK) and not self._is_of_a_run(python)
+
+    def _own_path(self, config: TrainRunConfig) -> tuple[str, ...]:
+        """Where the run itself looked for modules: an environment of its own may be there."""
+        folders = config.environment.get("PYTHONPATH", "").split(os.pathsep)
+        return tuple(
+            folder
+            for folder in folders
+            if Path(folder).is_absolute() and not self._is_of_a_run(folder)
+        )
+
+    def _is_of_a_run(self, path: str) -> bool:
+        return Path(path).resolve().is_relative_to(self._home.root.resolve())
+
+
+def _of_recording(
+    record: RunRecord, written: RecordedEpisode, told: RecordedSteps | None
+) -> EpisodeRecording:
+    end = written.end
+    episode = (
+        told.episode
+        if told
+        else EpisodeSummary(
+            run_id=record.run_id,
+            agent_id=record.agent_id,
+            worker_id=record.worker_id,
+            seq=0,
+            timestamp=0.0,
+            episode_index=written.episode_index,
+            total_reward=end.total_reward,
+            steps=end.length,
+            terminated=end.terminated,
+            truncated=end.truncated,
+        )
+    )
+    return EpisodeRecording(
+        run_id=record.run_id,
+        episode=replace(episode, terminated=end.terminated, truncated=end.truncated),
+        attempt=written.attempt,
+        env_id=written.env_id,
+        maker="",
+        python="",
+        settings=written.settings,
+        start=written.start,
+        start_state=written.start_state,
+        lead=written.lead,
+        action_dtype=written.action_dtype,
+        action_shape=written.action_shape,
+        actions=written.actions,
+        rewards=written.rewards,
+        problem=written.problem or _settings_problem(written.settings),
+    )
+
+
+def _settings_problem(settings: object) -> str:
+    return "" if isinstance(settings, dict) else "its recording is damaged"
+
+
+def _of_steps(record: RunRecord, told: RecordedSteps, gap: str) -> EpisodeRecording:
+    return EpisodeRecording(
+        run_id=record.run_id,
+        episode=told.episode,
+        attempt=told.attempt,
+        env_id=record.env_id,
+        maker="",
+        python="",
+        settings=_worker_config(record),
+        start={"seed": told.episode.episode_seed},
+        actions_json=told.actions,
+        rewards=told.rewards,
+        problem=(gap or told.problem) if told.problem else "",
+    )
+
+
+def _impossible(recording: EpisodeRecording, problem: str) -> EpisodeRecording:
+    """Without what nobody can use; an earlier problem comes first."""
+    return replace(
+        recording,
+        problem=recording.problem or problem,
+        start_state=b"",
+        lead=0,
+        actions=b"",
+        actions_json=(),
+        rewards=(),
+    )
+
+
+def _worker_config(record: RunRecord) -> dict[str, object]:
+    try:
+        return dict(parse_run_config(record.config).worker.config)
+    except ConfigError:
+        return {}
+
+
+def _clips(record: RunRecord) -> tuple[str, ...]:
+    """Those within the folder of the run."""
+    videos = record.manifest.get("videos", ())
+    names = [PurePosixPath(str(video)) for video in videos] if isinstance(videos, list) else []
+    return tuple(str(name) for name in names if not name.is_absolute() and ".." not in name.parts)

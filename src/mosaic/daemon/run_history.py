@@ -1,0 +1,218 @@
+"""What runs have stored, live or over: their metrics, curves, episodes and steps.
+
+Stores are read in a few threads. Answers are bounded in rows and in bytes, so that no question
+can fill the memory or a message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.contracts.run_files import RunFiles
+from mosaic.contracts.run_record import RunRecord
+from mosaic.daemon.store_upgrades import StoreUpgrades
+from mosaic.errors import ConfigError, StoreError
+from mosaic.logs import get_logger
+from mosaic.paths import checked_run_id
+from mosaic.telemetry.episode_pages import EpisodeOrder, Page, episode_page, step_page
+from mosaic.telemetry.series_queries import bucketed_series, metric_infos, point_series
+from mosaic.telemetry.store_reader import StoreReader, reading
+
+log = get_logger(__name__)
+T = TypeVar("T")
+
+THREADS = 4
+# A question about many runs leaves a thread to the others.
+THREADS_PER_QUESTION = 3
+# A message holds 16 MiB; a bucket or point has 62 bytes at most.
+MAX_SERIES_ROWS = 200_000
+MAX_BUCKETS = 10_000
+MAX_METRICS = 100_000
+MAX_METRICS_BYTES = 12 * 1024 * 1024
+INFO_BYTES = 50
+PAGE_ROWS = 1_000
+MAX_PAGE_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class SeriesQuestion:
+    run_ids: tuple[str, ...]
+    names: tuple[str, ...]
+    first_step: int | None = None
+    last_step: int | None = None
+    buckets: int = 0  # 0: the points themselves
+    after_cursor: int = 0
+    limit: int = 0
+
+    def check(self) -> None:
+        for field in ("run_ids", "names"):
+            if not getattr(self, field):
+                raise ConfigError(f"{field} is empty", field=field, hint="name one at least")
+        for run_id in self.run_ids:
+            checked_run_id(run_id)
+        first, last = self.first_step, self.last_step
+        if first is not None and last is not None and first > last:
+            raise ConfigError(
+                f"first_step is {first}, which is beyond last_step {last}",
+                field="first_step",
+                hint="swap them",
+            )
+        if self.buckets > MAX_BUCKETS:
+            raise ConfigError(
+                f"buckets is {self.buckets}; it can be {MAX_BUCKETS} at most",
+                field="buckets",
+                hint="zoom in with first_step and last_step, or ask for points with buckets=0",
+            )
+        if self.count * max(1, self.buckets) > MAX_SERIES_ROWS:
+            raise ConfigError(
+                f"{self.count} series of {self.buckets or 'all'} rows are too much for one answer",
+                field="run_ids",
+                hint="ask for some of the runs at a time, or for fewer buckets",
+            )
+        if self.after_cursor and self.count > 1:
+            raise ConfigError(
+                "after_cursor belongs to one series, but several are asked for",
+                field="after_cursor",
+                hint="go on with each series by itself",
+            )
+
+    @property
+    def count(self) -> int:
+        return len(self.run_ids) * len(self.names)
+
+    def answer(self, store: StoreReader, name: str) -> MetricSeries:
+        if self.buckets:
+            return bucketed_series(store, name, self.first_step, self.last_step, self.buckets)
+        share = MAX_SERIES_ROWS // self.count
+        limit = min(self.limit or share, share)
+        return point_series(store, name, self.first_step, self.last_step, self.after_cursor, limit)
+
+
+class RunHistory:
+    def __init__(
+        self,
+        files_of: Callable[[str], RunFiles],
+        summary: Callable[[str], Awaitable[RunRecord]],
+        is_live: Callable[[str], bool],
+    ) -> None:
+        self._files_of = files_of
+        self._summary = summary  # raises UnknownRunError
+        self._upgrades = StoreUpgrades(is_live)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="history")
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def metrics(self, run_id: str) -> list[MetricInfo]:
+        infos = await self._ask(run_id, lambda store: metric_infos(store, MAX_METRICS)) or []
+        sizes = itertools.accumulate(len(info.name.encode()) + INFO_BYTES for info in infos)
+        kept = sum(size <= MAX_METRICS_BYTES for size in sizes)
+        if kept < len(infos) or kept == MAX_METRICS:
+            log.warning("metrics.cut", run_id=run_id, listed=kept)
+        return infos[:kept]
+
+    async def series(self, question: SeriesQuestion) -> list[MetricSeries]:
+        """Of each run in turn, name by name; empty ones where there is nothing."""
+        question.check()
+        loop = asyncio.get_running_loop()
+        runs = question.run_ids
+        size = -(-len(runs) // THREADS_PER_QUESTION)
+        parts = await asyncio.gather(
+            *(
+                loop.run_in_executor(
+                    self._threads, self._read_series, runs[start : start + size], question
+                )
+                for start in range(0, len(runs), size)
+            )
+        )
+        found = []
+        for run_id, answers in itertools.chain.from_iterable(parts):
+            if answers is None:
+                await self._summary(run_id)  # nothing stored yet, or no such run
+            found += answers or [_nothing(run_id, name) for name in question.names]
+        return found
+
+    def _read_series(
+        self, run_ids: Sequence[str], question: SeriesQuestion
+    ) -> list[tuple[str, list[MetricSeries] | None]]:
+        found: list[tuple[str, list[MetricSeries] | None]] = []
+        for run_id in run_ids:
+            try:
+                answers = self._read(
+                    run_id, lambda store: [question.answer(store, name) for name in question.names]
+                )
+            except StoreError as error:
+                if len(question.run_ids) == 1:
+                    raise
+                # One damaged store must not hide the curves of all others.
+                log.warning("series.skipped", run_id=run_id, error=error)
+                answers = []
+            found.append((run_id, answers))
+        return found
+
+    async def episodes(
+        self, run_id: str, order: str, limit: int, after_cursor: int, episode_index: int | None
+    ) -> tuple[Page, int]:
+        """A page, and how many episodes the run has in all."""
+        chosen = _order(order)
+        rows = min(limit or PAGE_ROWS, MAX_PAGE_ROWS)
+
+        def read(store: StoreReader) -> tuple[Page, int]:
+            total = int(store.rows("SELECT episodes FROM ingest_state")[0][0])
+            return episode_page(store, chosen, rows, after_cursor, episode_index), total
+
+        return await self._ask(run_id, read) or (Page(), 0)
+
+    async def steps(
+        self,
+        run_id: str,
+        episode_index: int | None,
+        attempt: int | None,
+        after_cursor: int,
+        limit: int,
+    ) -> Page:
+        rows = min(limit or PAGE_ROWS, MAX_PAGE_ROWS)
+        return (
+            await self._ask(
+                run_id, lambda store: step_page(store, rows, after_cursor, episode_index, attempt)
+            )
+            or Page()
+        )
+
+    async def _ask(self, run_id: str, question: Callable[[StoreReader], T]) -> T | None:
+        """None while the run has stored nothing."""
+        await self._summary(run_id)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._read, run_id, question)
+
+    def _read(self, run_id: str, question: Callable[[StoreReader], T]) -> T | None:
+        path: Path = self._files_of(run_id).telemetry
+        with reading(path) as store:
+            if store is None:
+                return None
+            answer = question(store)
+            is_old = not store.has_pyramid
+        if is_old:
+            self._upgrades.ask(run_id, path)
+        return answer
+
+
+def _order(text: str) -> EpisodeOrder:
+    try:
+        return EpisodeOrder(text or EpisodeOrder.OLDEST)
+    except ValueError:
+        known = ", ".join(EpisodeOrder)
+        raise ConfigError(
+            f"order is {text[:40]!r}", field="order", hint=f"it can be one of {known}"
+        ) from None
+
+
+def _nothing(run_id: str, name: str) -> MetricSeries:
+    return MetricSeries(run_id, name, (), (), (), (), (), (), (), points=0)

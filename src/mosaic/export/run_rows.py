@@ -1,0 +1,89 @@
+"""What an export is made from, and what it says about itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mosaic.contracts.events import EpisodeSummary, TrainingStep
+from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import RequestError
+from mosaic.export.episode_choice import EpisodeChoice
+
+_NAMES_SHOWN = 8
+
+# Called now and then with the rows written so far.
+OnProgress = Callable[[int], None]
+
+
+def ignore_progress(rows: int) -> None:
+    pass
+
+
+class RunRows(Protocol):
+    """The rows of one run, in pages of a bounded size."""
+
+    @property
+    def record(self) -> RunRecord: ...
+
+    def metrics(self) -> list[MetricInfo]: ...
+
+    def points(self, name: str) -> Iterator[MetricSeries]: ...
+
+    def episodes(self, choice: EpisodeChoice) -> Iterator[list[EpisodeSummary]]: ...
+
+    def steps(self, choice: EpisodeChoice) -> Iterator[list[TrainingStep]]: ...
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Where it lies, how many rows each part has, and what could not be part of it and why."""
+
+    folder: Path
+    rows: dict[str, int]
+    left_out: tuple[str, ...] = ()
+    # How to use it, in a sentence.
+    advice: str = ""
+
+
+@dataclass
+class RowCount:
+    """Counts what is written, and tells whoever wants to know."""
+
+    on_progress: OnProgress
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def add(self, part: str, count: int) -> None:
+        self.rows[part] = self.rows.get(part, 0) + count
+        self.on_progress(sum(self.rows.values()))
+
+
+def about(record: RunRecord, export_format: str) -> dict[str, Any]:
+    return {
+        "export": export_format,
+        "run_id": record.run_id,
+        "run_name": record.run_name,
+        "env_id": record.env_id,
+        "worker": record.worker,
+        # A run that was not over has more to say by now.
+        "was_over": record.is_over,
+        "exported_at": time.time(),
+    }
+
+
+def chosen_metrics(rows: RunRows, wanted: Collection[str]) -> list[str]:
+    """The metrics to export, in the order of the run; all when none is named."""
+    known = [info.name for info in rows.metrics()]
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        shown = ", ".join(known[:_NAMES_SHOWN]) + (", …" if len(known) > _NAMES_SHOWN else "")
+        raise RequestError(
+            f"Run {rows.record.run_id} has no metric {unknown[0][:80]!r}",
+            hint=f"it has {shown}" if known else "it has none at all",
+            unknown=unknown,
+        )
+    return [name for name in known if not wanted or name in wanted]

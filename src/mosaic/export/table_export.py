@@ -1,0 +1,92 @@
+"""A run as tables: metrics, episodes and, where asked for, every step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from mosaic.export.destination import new_export
+from mosaic.export.episode_choice import ALL, EpisodeChoice
+from mosaic.export.run_rows import (
+    Exported,
+    OnProgress,
+    RowCount,
+    RunRows,
+    about,
+    chosen_metrics,
+    ignore_progress,
+)
+from mosaic.export.tables import (
+    EPISODES,
+    METRICS,
+    STEPS,
+    Column,
+    Columns,
+    Table,
+    TableFormat,
+    episode_columns,
+    metric_columns,
+    step_columns,
+)
+from mosaic.export.wide_metrics import WideMetrics
+
+
+def export_tables(
+    rows: RunRows,
+    folder: Path,
+    table_format: TableFormat,
+    *,
+    metrics: Collection[str] = (),
+    episodes: EpisodeChoice = ALL,
+    with_steps: bool = False,
+    is_wide: bool = False,
+    force: bool = False,
+    on_progress: OnProgress = ignore_progress,
+) -> Exported:
+    names = chosen_metrics(rows, metrics)
+    count = RowCount(on_progress)
+    with new_export(folder, about(rows.record, table_format.suffix[1:]), force) as destination:
+        tables = _Tables(destination.folder, table_format, count)
+        if is_wide:
+            tables.write("metrics", *_wide(rows, names))
+        else:
+            points = (metric_columns(page) for name in names for page in rows.points(name))
+            tables.write("metrics", METRICS, points)
+        tables.write("episodes", EPISODES, map(episode_columns, rows.episodes(episodes)))
+        if with_steps:
+            tables.write("steps", STEPS, map(step_columns, rows.steps(episodes)))
+        destination.about["rows"] = count.rows
+    return Exported(folder, count.rows)
+
+
+def _wide(rows: RunRows, names: Sequence[str]) -> tuple[Sequence[Column], Iterator[Columns]]:
+    wide = WideMetrics()
+    for name in names:
+        wide.add(name, rows.points(name))
+    return wide.columns(), wide.rows()
+
+
+class _Tables:
+    def __init__(self, folder: Path, table_format: TableFormat, count: RowCount) -> None:
+        self._folder = folder
+        self._format = table_format
+        self._count = count
+
+    def write(self, name: str, columns: Sequence[Column], blocks: Iterator[Columns]) -> None:
+        with self._opened(name, columns) as table:
+            self._count.add(name, 0)
+            for block in blocks:
+                if block and block[0]:
+                    table.add(block)
+                    self._count.add(name, len(block[0]))
+
+    @contextmanager
+    def _opened(self, name: str, columns: Sequence[Column]) -> Iterator[Table]:
+        table = self._format.create(self._folder / f"{name}{self._format.suffix}", columns)
+        try:
+            yield table
+        except BaseException:
+            table.abandon()
+            raise
+        table.close()

@@ -1,0 +1,72 @@
+"""A run as a TensorBoard event file: its metrics, and its episodes as two more scalars.
+
+An episode's step is its number. TensorBoard keeps 32 bits of a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from mosaic.contracts.events import EpisodeSummary
+from mosaic.contracts.history import MetricSeries
+from mosaic.contracts.tensorboard_records import Sample
+from mosaic.export.destination import new_export
+from mosaic.export.episode_choice import ALL, EpisodeChoice
+from mosaic.export.event_file import EventFile
+from mosaic.export.run_rows import (
+    Exported,
+    OnProgress,
+    RowCount,
+    RunRows,
+    about,
+    chosen_metrics,
+    ignore_progress,
+)
+
+EPISODE_RETURN = "episode/return"
+EPISODE_LENGTH = "episode/length"
+
+
+def export_tensorboard(
+    rows: RunRows,
+    folder: Path,
+    *,
+    metrics: Collection[str] = (),
+    episodes: EpisodeChoice = ALL,
+    force: bool = False,
+    on_progress: OnProgress = ignore_progress,
+) -> Exported:
+    record = rows.record
+    names = chosen_metrics(rows, metrics)
+    count = RowCount(on_progress, {"metrics": 0, "episodes": 0})
+    started_at = record.started_at or record.created_at
+    with new_export(folder, about(record, "tensorboard"), force) as destination:
+        with EventFile(destination.folder, record.run_id, started_at) as file:
+            for name in names:
+                for page in rows.points(name):
+                    file.add(point_samples(page))
+                    count.add("metrics", len(page.means))
+            for some in rows.episodes(episodes):
+                file.add(episode_samples(some, taken=names))
+                count.add("episodes", len(some))
+        destination.about["rows"] = count.rows
+    return Exported(folder, count.rows, advice=f"tensorboard --logdir {folder}")
+
+
+def point_samples(page: MetricSeries) -> list[Sample]:
+    name = page.name
+    points = zip(page.last_steps, page.means, page.timestamps, strict=True)
+    return [(name, value, step, at) for step, value, at in points]
+
+
+def episode_samples(episodes: list[EpisodeSummary], taken: Collection[str]) -> list[Sample]:
+    """A metric of the run that is called like one of ours stays alone under its name."""
+    samples: list[Sample] = []
+    for episode in episodes:
+        at = episode.episode_index, episode.timestamp
+        if EPISODE_RETURN not in taken:
+            samples.append((EPISODE_RETURN, episode.total_reward, *at))
+        if EPISODE_LENGTH not in taken:
+            samples.append((EPISODE_LENGTH, float(episode.steps), *at))
+    return samples

@@ -1,0 +1,110 @@
+"""Registries and run files that an older MOSAIC wrote: their runs are all there, pins work."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from mosaic.contracts.run_files import RunFiles
+from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.daemon.registry.registry import Registry
+from mosaic.daemon.registry.run_file import read_run_file
+from mosaic.paths import Home
+from tests.registry_samples import end, launch, made_home, new_run, submit
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+QUEUED, OVER = "01M7GMPJSZ0BRD37XN2WQBJ4W5", "01M7GMPZ4XRYYH66DCYMN8YV3R"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return made_home(tmp_path)
+
+
+def lay_down_old_registry(home: Home) -> None:
+    with closing(sqlite3.connect(home.registry)) as connection:
+        connection.executescript((FIXTURES / "registry_version_1.sql").read_text())
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    files = home.run(OVER)
+    files.directory.mkdir()
+    shutil.copy(FIXTURES / "run_file_version_1.json", files.record)
+    home.run(QUEUED).directory.mkdir()
+
+
+async def test_a_registry_of_version_1_keeps_its_runs(home: Home) -> None:
+    lay_down_old_registry(home)
+    registry = await Registry.open(home)
+    assert registry.recovery.sentence == ""
+    over, queued = await registry.get(OVER), await registry.get(QUEUED)
+    assert (over.pinned, over.group, queued.pinned, queued.group) == (False, "", False, "")
+    assert (over.run_name, over.signal, over.progress.mean_return) == ("over then", 9, -0.5)
+    assert over.capabilities == {"worker_type": "sample"} and len(over.transitions) == 3
+    assert (queued.priority, queued.created_at) == (5, 1_700_000_000.25)
+    assert await registry.find_client_key("key of then") == QUEUED
+    await registry.pin(OVER, True)
+    await registry.close()
+    registry = await Registry.open(home)
+    assert registry.recovery.sentence == ""
+    assert (await registry.get(OVER)).pinned
+    await registry.close()
+
+
+async def test_a_changed_row_of_version_1_is_noticed_before_it_gets_a_new_checksum(
+    home: Home,
+) -> None:
+    lay_down_old_registry(home)
+    with closing(sqlite3.connect(home.registry)) as connection, connection:
+        connection.execute("UPDATE runs SET priority = 6")
+    registry = await Registry.open(home)
+    assert "checksum" in registry.recovery.sentence
+    record = await registry.get(OVER)  # from its run.json
+    assert (record.run_name, record.state, record.pinned) == ("over then", RunState.TERM, False)
+    await registry.close()
+
+
+def test_a_run_file_of_version_1_is_read(home: Home) -> None:
+    lay_down_old_registry(home)
+    row = read_run_file(home.run(OVER))
+    assert row is not None
+    assert (row["run_name"], row["pinned"], row["group_name"]) == ("over then", 0, "")
+
+
+def test_a_run_file_of_version_2_without_its_new_fields_is_refused(home: Home) -> None:
+    lay_down_old_registry(home)
+    path = home.run(OVER).record
+    path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
+    assert read_run_file(RunFiles(path.parent)) is None
+
+
+async def test_pins_and_groups_outlive_a_lost_registry(home: Home) -> None:
+    registry = await Registry.open(home)
+    run_id = await submit(registry, home, new_run("one of five", group="five seeds"))
+    await registry.pin(run_id, True)
+    await launch(registry, home, run_id)
+    await end(registry, run_id, RunState.HSHK, 1, Outcome.SUCCEEDED)
+    later = await submit(registry, home, new_run("pinned afterwards", group="five seeds"))
+    await end(registry, later, RunState.INIT, 0, Outcome.CANCELED)
+    before = (await registry.get(later)).updated_at
+    await registry.pin(later, True)
+    assert (await registry.get(later)).updated_at == before, "a pin does not date a run"
+    await registry.close()
+    for path in home.trainer.glob("registry*"):
+        path.unlink()
+    registry = await Registry.open(home)
+    for each in (run_id, later):
+        record = await registry.get(each)
+        assert (record.pinned, record.group) == (True, "five seeds")
+    await registry.close()
+
+
+async def test_a_pin_is_seen_in_lists(home: Home) -> None:
+    registry = await Registry.open(home)
+    run_id = await submit(registry, home)
+    assert [run.pinned for run in (await registry.list())[0]] == [False]
+    await registry.pin(run_id, True)
+    assert [run.pinned for run in (await registry.list())[0]] == [True]
+    await registry.close()

@@ -1,0 +1,87 @@
+"""What the words of the command line mean, and how single runs find together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from mosaic.cli.run_reference import choose_run
+from mosaic.compare.groups import RunGroup, Selection, form_groups, select
+from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import RequestError, UnknownRunError
+from tests.compare_samples import run_record
+
+A = [run_record(n, f"a-seed{n}", group="a") for n in (1, 2, 3)]
+B = [run_record(n, f"b-seed{n - 10}", settings={"gamma": 0.9}) for n in (11, 12)]
+RUNS = [*reversed(B), *reversed(A)]  # newest first, as a list of runs comes
+
+
+def chosen(word: str, runs: Sequence[RunRecord] = RUNS) -> Selection:
+    return select(word, runs, lambda known, text: choose_run(list(known), text))
+
+
+def formed(*words: str, runs: Sequence[RunRecord] = RUNS) -> list[RunGroup]:
+    records = {run.run_id: run for run in runs}
+    return form_groups([chosen(word, runs) for word in words], records)
+
+
+def test_a_group_name_means_all_its_runs_in_the_order_they_were_submitted() -> None:
+    assert chosen("a").run_ids == tuple(run.run_id for run in A)
+
+
+def test_a_beginning_of_names_means_these_runs() -> None:
+    assert chosen("b-").run_ids == tuple(run.run_id for run in B)
+
+
+def test_a_single_run_is_found_by_name_or_part_of_its_id() -> None:
+    assert chosen("a-seed2").run_ids == (A[1].run_id,)
+    assert chosen("T0011").run_ids == (B[0].run_id,)
+
+
+def test_a_label_binds_runs_whatever_they_are() -> None:
+    groups = formed("mine=a-seed1,b-seed1")
+    assert [group.label for group in groups] == ["mine"]
+    assert "differ in more than their seed: gamma" in groups[0].notes[0]
+
+
+def test_single_runs_find_together_when_only_their_seed_differs() -> None:
+    groups = formed("b-seed1", "a-seed1", "b-seed2")
+    assert [(group.label, group.seeds) for group in groups] == [("b", (11, 12)), ("a", (1,))]
+
+
+def test_one_group_name_with_two_recipes_is_two_groups_told_apart_by_what_differs() -> None:
+    other = run_record(4, "a-seed4", group="a", settings={"gamma": 0.5})
+    groups = formed("a", runs=[other, *RUNS])
+    assert [group.label for group in groups] == ["a (gamma=(not set))", "a (gamma=0.5)"]
+
+
+def test_the_same_run_twice_counts_once() -> None:
+    assert len(formed("a-seed1", "a-seed1", "a")[0].runs) == 3
+
+
+def test_a_run_cannot_be_on_both_sides() -> None:
+    with pytest.raises(RequestError, match="is in two groups"):
+        formed("x=a-seed1", "y=a-seed1")
+
+
+def test_a_repeated_seed_is_said() -> None:
+    twin = run_record(1, "a-seed1", group="a", run_id="01KATF461V3681NE4E0T3T9999")
+    assert "more than one run with seed 1" in formed("a", runs=[twin, *RUNS])[0].notes[0]
+
+
+def test_runs_without_config_stay_alone() -> None:
+    old = [run_record(n, f"old-{n}", config={}) for n in (21, 22)]
+    assert len(formed("old-21", "old-22", runs=old)) == 2
+
+
+@pytest.mark.parametrize("word", ["x=", "=a-seed1", "x=,", "="])
+def test_half_a_label_is_refused(word: str) -> None:
+    with pytest.raises(RequestError, match="is no group"):
+        chosen(word)
+
+
+@pytest.mark.parametrize("word", ["nothing-like-it", "x=nothing-like-it", ""])
+def test_unknown_runs_are_refused(word: str) -> None:
+    with pytest.raises(UnknownRunError):
+        chosen(word)

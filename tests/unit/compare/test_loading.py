@@ -1,0 +1,157 @@
+"""Which series stands for a run, and that final values never come from buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mosaic.compare.loading import Loader, choose_source
+from mosaic.compare.published import EVALUATION, TRAINING
+from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.errors import RequestError
+
+
+class StoredSeries:
+    """A history in memory that answers in buckets, as a store does."""
+
+    def __init__(self, runs: dict[str, dict[str, list[tuple[int, float]]]]) -> None:
+        self.runs = runs
+        self.episode_rows: dict[str, list[Any]] = {}
+
+    def metrics(self, run_id: str) -> list[MetricInfo]:
+        return [
+            MetricInfo(name, len(points), points[0][0], points[-1][0], points[-1][1])
+            for name, points in self.runs[run_id].items()
+        ]
+
+    def series(
+        self,
+        run_ids: list[str],
+        names: list[str],
+        first_step: int | None = None,
+        last_step: int | None = None,
+        buckets: int = 0,
+    ) -> list[MetricSeries]:
+        return [
+            bucketed(run_id, name, in_range(points, first_step, last_step), buckets)
+            for run_id in run_ids
+            for name, points in self.runs[run_id].items()
+            if name in names
+        ]
+
+    def episodes(self, run_id: str) -> Iterable[Any]:
+        return self.episode_rows.get(run_id, [])
+
+
+def in_range(
+    points: list[tuple[int, float]], first: int | None, last: int | None
+) -> list[tuple[int, float]]:
+    return [
+        (step, value)
+        for step, value in points
+        if (first is None or step >= first) and (last is None or step <= last)
+    ]
+
+
+def bucketed(run_id: str, name: str, points: list[tuple[int, float]], buckets: int) -> MetricSeries:
+    size = 1 if not buckets else max(1, -(-len(points) // buckets))
+    parts = [points[at : at + size] for at in range(0, len(points), size)]
+    values = [[value for _, value in part] for part in parts]
+    return MetricSeries(
+        run_id=run_id,
+        name=name,
+        first_steps=tuple(part[0][0] for part in parts),
+        last_steps=tuple(part[-1][0] for part in parts),
+        means=tuple(float(np.mean(part)) for part in values),
+        lows=tuple(min(part) for part in values),
+        highs=tuple(max(part) for part in values),
+        counts=tuple(len(part) for part in parts),
+        timestamps=tuple(0.0 for _ in parts),
+        points=len(points),
+    )
+
+
+def info(name: str, points: int = 10) -> MetricInfo:
+    return MetricInfo(name, points, 0, 100, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        (["losses/value", "charts/episodic_return", "x/ep_rew_mean"], "charts/episodic_return"),
+        (["rollout/episodic_return", "eval/episodic_return"], "rollout/episodic_return"),
+        (["rollout/ep_rew_mean", "time/fps"], "rollout/ep_rew_mean"),
+        (["eval/mean_reward", "time/fps"], "eval/mean_reward"),
+        (["time/fps"], ""),
+        ([], ""),
+    ],
+)
+def test_the_series_that_stands_for_the_return(names: list[str], chosen: str) -> None:
+    assert choose_source([info(name) for name in names]).name == chosen
+
+
+def test_a_metric_without_points_is_not_chosen() -> None:
+    assert choose_source([info("charts/episodic_return", 0)]).name == ""
+
+
+def test_curves_come_in_buckets_and_final_values_point_by_point() -> None:
+    points = [(step, float(step % 97)) for step in range(1, 100_001)]
+    history = StoredSeries({"r": {"charts/episodic_return": points}})
+    loader = Loader(history)
+    curve = loader.load(["r"])["r"]
+    assert curve.points == 100_000 and len(curve.steps) <= 4_000
+    assert loader.tail("r", 100, 100_000).tolist() == [value for _, value in points[-100:]]
+    # Also when the range is cut in the middle of a bucket.
+    assert loader.tail("r", 250, 61_003.0).tolist() == [v for s, v in points[:61_003]][-250:]
+    assert len(loader.tail("r", 1_000_000, 100_000)) == 100_000
+
+
+def test_without_a_metric_the_table_of_episodes_is_taken() -> None:
+    history = StoredSeries({"r": {}})
+    history.episode_rows["r"] = [
+        SimpleNamespace(steps=10, total_reward=1.0),
+        SimpleNamespace(steps=5, total_reward=3.0),
+    ]
+    curve = Loader(history).load(["r"])["r"]
+    assert (curve.steps.tolist(), curve.values.tolist()) == ([10.0, 15.0], [1.0, 3.0])
+
+
+def test_runs_with_nothing_have_an_empty_curve() -> None:
+    assert Loader(StoredSeries({"r": {}})).load(["r"])["r"].is_empty
+
+
+def test_an_unknown_metric_is_refused_with_what_there_is() -> None:
+    history = StoredSeries({"r": {"losses/value_loss": [(1, 2.0)]}})
+    with pytest.raises(RequestError, match="metric 'value_los'") as refusal:
+        Loader(history, "value_los").load(["r"])
+    assert "losses/value_loss" in refusal.value.hint
+
+
+def test_the_question_fits_what_was_found() -> None:
+    history = StoredSeries(
+        {
+            "r": {
+                "charts/episodic_return": [(n, 1.0) for n in range(500)],
+                "losses/value_loss": [(n, 1.0) for n in range(50)],
+                "eval/mean_reward": [(n, 1.0) for n in range(50)],
+            }
+        }
+    )
+    returns = Loader(history)
+    returns.load(["r"])
+    question = returns.question(None, False)
+    assert (question.last, question.unit, question.is_lower_better) == (100, "episode", False)
+    assert returns.measures_returns and returns.kind == TRAINING
+    loss = Loader(history, "losses/value_loss")
+    loss.load(["r"])
+    question = loss.question(None, False)
+    assert (question.last, question.unit, question.is_lower_better) == (5, "value", True)
+    assert not loss.measures_returns
+    assert loss.question(7, False).last == 7
+    evaluation = Loader(history, "eval/mean_reward")
+    evaluation.load(["r"])
+    assert evaluation.measures_returns and evaluation.kind == EVALUATION

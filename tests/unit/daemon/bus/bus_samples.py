@@ -1,0 +1,83 @@
+"""Pages of made-up events, and the account every subscriber must be able to draw up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from mosaic.contracts.events import SAMPLE_TYPES, EventType
+from mosaic.daemon.bus.run_flow import Delivery
+from mosaic.telemetry.event_page import EventPage, Kind
+
+STEP = Kind(EventType.STEP, "agent")
+OTHER_STEP = Kind(EventType.STEP, "other")
+EPISODE = Kind(EventType.EPISODE, "agent")
+LOSS = Kind(EventType.METRIC, "loss")
+REWARD = Kind(EventType.METRIC, "reward")
+HEARTBEAT = Kind(EventType.HEARTBEAT)
+SAVED = Kind(EventType.CHECKPOINT_SAVED)
+KINDS = (STEP, OTHER_STEP, EPISODE, LOSS, REWARD, HEARTBEAT, SAVED)
+WIDTH = 10
+
+
+def page(first: int, kinds: Sequence[Kind]) -> EventPage:
+    """Events number `first`, `first` + 1, …; the line of each is `type subject number`."""
+    numbers = range(first, first + len(kinds))
+    return EventPage(
+        first * WIDTH,
+        (first + len(kinds)) * WIDTH,
+        [number * WIDTH for number in numbers],
+        [line(kind, number) for kind, number in zip(kinds, numbers, strict=True)],
+        list(kinds),
+    )
+
+
+def line(kind: Kind, number: int) -> bytes:
+    return f"{kind.type} {kind.subject} {number}".encode()
+
+
+class Account:
+    """What a subscriber was given, as it adds up itself."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.coalesced: Counter[str] = Counter()
+        self.controls: list[str] = []
+        self.cursor = 0
+
+    def book(self, deliveries: Iterable[Delivery]) -> int:
+        """Returns how many samples these deliveries carried."""
+        samples = 0
+        for delivery in deliveries:
+            assert delivery.next_cursor >= self.cursor, "a cursor never goes back"
+            self.cursor = delivery.next_cursor
+            if delivery.control is not None:
+                self.controls.append(delivery.control.kind)
+                self.coalesced.update(delivery.control.coalesced)
+            self.lines += delivery.lines
+            samples += sum(is_sample(each) for each in delivery.lines)
+        return samples
+
+    @property
+    def delivered(self) -> Counter[str]:
+        return Counter(type_of(each) for each in self.lines)
+
+    @property
+    def samples(self) -> list[bytes]:
+        return [each for each in self.lines if is_sample(each)]
+
+    @property
+    def lifecycle(self) -> list[bytes]:
+        return [each for each in self.lines if not is_sample(each)]
+
+
+def type_of(text: bytes) -> str:
+    return text.split()[0].decode()
+
+
+def is_sample(text: bytes) -> bool:
+    return type_of(text) in SAMPLE_TYPES
+
+
+def number_of(text: bytes) -> int:
+    return int(text.split()[-1])

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mosaic.errors import DependencyError
+from mosaic.export import parquet_table
+from mosaic.export.csv_table import CsvFormat
+from mosaic.export.episode_choice import parse_choice
+from mosaic.export.parquet_table import ParquetFormat
+from mosaic.export.table_export import export_tables
+from mosaic.export.wide_metrics import WideMetrics
+from tests.unit.export.run_rows_samples import START, SampleRows, episode, series, step
+
+SEED = 2**100
+STRANGE = {
+    "a,b": [(0, 0.1), (1, math.nan)],
+    'line\nbreak "quoted"': [(0, math.inf)],
+    "ü/é": [(-3, -math.inf), (2**60, 1e-300)],
+}
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_csv_in_long_form(tmp_path: Path) -> None:
+    rows = SampleRows(STRANGE, [episode(0, episode_seed=SEED, metadata={"x": [1]})])
+    done = export_tables(rows, tmp_path / "out", CsvFormat())
+    assert done.rows == {"metrics": 5, "episodes": 1}
+    points = read_csv(done.folder / "metrics.csv")
+    expected = [(name, at, value) for name, series_ in STRANGE.items() for at, value in series_]
+    for found, (name, at, value) in zip(points, expected, strict=True):
+        assert (found["name"], int(found["step"])) == (name, at)
+        assert float(found["timestamp"]) == START + at
+        assert float(found["value"]) == value or math.isnan(value)
+    (found,) = read_csv(done.folder / "episodes.csv")
+    assert found["episode_seed"] == str(SEED)
+    assert json.loads(found["metadata"]) == {"x": [1]}
+    assert not (done.folder / "steps.csv").exists()
+
+
+def test_csv_of_steps_keeps_json_values_as_json(tmp_path: Path) -> None:
+    steps = [step(0, 0, action={"gas": 0.1}), step(1, 0, info=None), step(2, 0)]
+    rows = SampleRows(steps=steps, page=1)
+    choice = parse_choice("0..1")
+    done = export_tables(rows, tmp_path / "out", CsvFormat(), episodes=choice, with_steps=True)
+    found = read_csv(done.folder / "steps.csv")
+    assert done.rows["steps"] == len(found) == 2
+    assert json.loads(found[0]["action"]) == {"gas": 0.1}
+    assert json.loads(found[0]["observation"]) == [0.1, None, "NaN"]
+    assert found[1]["info"] == ""
+
+
+def test_parquet_holds_the_same_in_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_table, "ROWS_PER_GROUP", 4)
+    metrics = {**STRANGE, "long": [(at, float(at)) for at in range(20)]}
+    rows = SampleRows(metrics, [episode(0, episode_seed=SEED)], [step(0, 0)])
+    done = export_tables(rows, tmp_path / "out", ParquetFormat(), with_steps=True)
+    file = pyarrow.parquet.ParquetFile(done.folder / "metrics.parquet")
+    found = file.read().to_pylist()
+    assert file.metadata.num_row_groups > 4
+    expected = [(name, at, value) for name, points in metrics.items() for at, value in points]
+    for row, (name, at, value) in zip(found, expected, strict=True):
+        assert (row["name"], row["step"], row["timestamp"]) == (name, at, START + at)
+        assert row["value"] == value or (math.isnan(value) and math.isnan(row["value"]))
+    (row,) = pyarrow.parquet.read_table(done.folder / "episodes.parquet").to_pylist()
+    assert (row["episode_seed"], row["terminated"]) == (str(SEED), True)
+    (row,) = pyarrow.parquet.read_table(done.folder / "steps.parquet").to_pylist()
+    assert json.loads(row["observation"]) == [0.1, None, "NaN"]
+
+
+@pytest.mark.parametrize("table_format", [CsvFormat(), ParquetFormat()])
+def test_a_run_without_anything_has_tables_without_rows(tmp_path: Path, table_format: Any) -> None:
+    done = export_tables(SampleRows(), tmp_path / "out", table_format, with_steps=True)
+    assert done.rows == {"metrics": 0, "episodes": 0, "steps": 0}
+    if table_format.suffix == ".csv":
+        assert (done.folder / "metrics.csv").read_text() == "name,step,value,timestamp\n"
+    else:
+        assert pyarrow.parquet.read_table(done.folder / "metrics.parquet").num_rows == 0
+
+
+def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DependencyError, match="pyarrow") as caught:
+        ParquetFormat()
+    assert "mosaic-rl[parquet]" in caught.value.hint
+
+
+@pytest.mark.parametrize("table_format", [CsvFormat(), ParquetFormat()])
+def test_rows_that_stop_coming_leave_nothing(tmp_path: Path, table_format: Any) -> None:
+    class Broken(SampleRows):
+        def points(self, name: str) -> Any:
+            yield series(name, [(0, 1.0)])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        export_tables(Broken({"a": []}), tmp_path / "out", table_format)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wide_form_has_a_row_per_step_and_loses_no_value(tmp_path: Path) -> None:
+    metrics = {"a": [(2, 1.0), (0, 2.0), (2, 3.0)], "step": [(1, 9.0), (2, 8.0)]}
+    done = export_tables(SampleRows(metrics), tmp_path / "out", CsvFormat(), is_wide=True)
+    assert (done.folder / "metrics.csv").read_text().splitlines() == [
+        "step,a,metric step",
+        "0,2.0,",
+        "1,,9.0",
+        "2,1.0,8.0",
+        "2,3.0,",
+    ]
+    assert done.rows["metrics"] == 4
+
+
+def test_wide_parquet_tells_missing_from_nan(tmp_path: Path) -> None:
+    metrics = {"a": [(0, math.nan)], "b": [(1, 1.0)]}
+    done = export_tables(SampleRows(metrics), tmp_path / "out", ParquetFormat(), is_wide=True)
+    first, second = pyarrow.parquet.read_table(done.folder / "metrics.parquet").to_pylist()
+    assert math.isnan(first["a"]) and first["b"] is None
+    assert (second["a"], second["b"]) == (None, 1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from("abc"), st.lists(st.tuples(st.integers(-3, 3), st.floats(0, 1)))
+    )
+)
+def test_wide_form_holds_every_point_once(metrics: dict[str, list[tuple[int, float]]]) -> None:
+    wide = WideMetrics()
+    for name, points in metrics.items():
+        wide.add(name, [series(name, points[:2]), series(name, points[2:])])
+    names = [column.name for column in wide.columns()]
+    rows = [row for block in wide.rows() for row in zip(*block, strict=True)]
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    for place, name in enumerate(names[1:], start=1):
+        found = [(row[0], row[place]) for row in rows if row[place] is not None]
+        assert found == sorted(metrics[name], key=lambda point: point[0])
