@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from torch.utils.tensorboard import SummaryWriter
@@ -47,6 +47,7 @@ class Cost:
     calling_thread_us: float
     total_us: float
     wall_us: float
+    dropped: int = 0  # by the one writer that may, in the worst of the repeats
 
 
 def measure(scalar: Callable[[str, float, int], object], end: Callable[[], object], n: int) -> Cost:
@@ -111,7 +112,8 @@ def measure_sidecar(folder: Path, scalars: int) -> Cost:
     """The training's side only: the sidecar is a process that throws away what it gets."""
     discard = (sys.executable, "-c", "import sys\nfor line in sys.stdin.buffer: pass")
     writer = WandbWriter(folder, WandbSettings(project="benchmark"), command=discard)
-    return measure(writer.scalar, writer.close, scalars)
+    cost = measure(writer.scalar, writer.close, scalars)
+    return replace(cost, dropped=writer.dropped)
 
 
 def median_costs(scalars: int, repeats: int) -> dict[str, Cost]:
@@ -132,6 +134,7 @@ def median_costs(scalars: int, repeats: int) -> dict[str, Cost]:
             statistics.median(cost.calling_thread_us for cost in costs),
             statistics.median(cost.total_us for cost in costs),
             statistics.median(cost.wall_us for cost in costs),
+            max(cost.dropped for cost in costs),
         )
         for name, costs in taken.items()
     }
@@ -153,6 +156,9 @@ def main() -> None:
             f"{cost.calling_thread_us:.2f} µs calling thread, {cost.total_us:.2f} µs total,"
             f" {cost.wall_us:.1f} µs wall"
         )
+        if cost.dropped:
+            # No training logs in a loop that does nothing else.
+            figure += f", {cost.dropped:,} dropped"
         report.add(name, figure, against(cost, costs[TORCH]) if name != TORCH else "")
     report.print()
 

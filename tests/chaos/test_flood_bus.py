@@ -107,7 +107,6 @@ def test_flood_reaches_every_subscriber_or_is_declared(tmp_path: Path) -> None:
             before_mb, prober.rss_mb = prober.rss_mb, 0.0
             hung.process.send_signal(signal.SIGSTOP)
             prober.measure(FROZEN_S)
-            dropped = len(daemon.logged("subscriber.dropped"))
             growth_mb = prober.rss_mb - before_mb
             rss_mb = max(before_mb, prober.rss_mb)
             for run_id in runs:
@@ -119,7 +118,9 @@ def test_flood_reaches_every_subscriber_or_is_declared(tmp_path: Path) -> None:
         coalesced = [assert_accounts_for_all(client, stored) for client in (hung, *others)]
         before, after = latencies(others, running), latencies(others, frozen)
         assert rate >= 20_000 * 0.9, "the flood itself was too thin to prove anything"
-        assert dropped == 1
+        # By the hub, or by gRPC, whose ping was not answered for as long.
+        assert hung.was_disconnected
+        assert not any(client.was_disconnected for client in others)
         assert rss_mb <= 200
         assert wal.peak <= 64e6
         total = sum(map(Counter.total, stored.values()))

@@ -21,6 +21,7 @@ import msgspec
 from mosaic.client import TrainerClient
 from mosaic.contracts.runbus import ControlKind
 from mosaic.files import atomic_write_json, read_json
+from mosaic.logs import log_to_file
 from mosaic.wire.bus import BusBatch, BusNotice
 
 SAVE_EVERY_S = 0.5
@@ -48,6 +49,10 @@ class BusClientProcess:
     @property
     def account(self) -> dict[str, Any]:
         return read_json(self._out / "account.json") or {}
+
+    @property
+    def was_disconnected(self) -> bool:
+        return "connection.lost" in (self._out / "client.log").read_text()
 
     def steps(self, run_id: str) -> int:
         """How many have been delivered."""
@@ -140,8 +145,10 @@ def follow(client: TrainerClient, options: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    options = json.loads(sys.argv[2])
+    log_to_file(Path(options["out"]) / "client.log")
     with TrainerClient(sys.argv[1], autostart=False) as client:
-        follow(client, json.loads(sys.argv[2]))
+        follow(client, options)
 
 
 if __name__ == "__main__":

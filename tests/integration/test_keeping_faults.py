@@ -111,9 +111,9 @@ async def test_a_client_key_used_again_meanwhile_stays_with_the_new_run(
     assert await registry.find_client_key("key") == new
 
 
-async def test_a_deleted_run_does_not_come_back_with_a_lost_registry(
-    home: Home, registry: Registry, keeping: Keeping
-) -> None:
+async def test_a_deleted_run_does_not_come_back_with_a_lost_registry(home: Home) -> None:
+    registry = await Registry.open(home)
+    keeping = keeping_of(home, registry)
     deleted, kept = await finished_run(registry, home), await finished_run(registry, home)
     await registry.backup()  # an old backup still knows both
     await keeping.trash.delete(deleted)

@@ -25,6 +25,7 @@ from mosaic.errors import CorruptStoreError, StoreError
 
 # More of them say nothing new about a file that is no journal at all.
 MAX_PROBLEMS = 20
+_REASON_CHARACTERS = 120
 
 _Operation = dict[str, Any]
 
@@ -74,7 +75,8 @@ class JournalStudies:
             self._replay.apply(json.loads(line))
         except (*DECODE_ERRORS, AttributeError) as error:
             if len(self.problems) < MAX_PROBLEMS:
-                sentence = f"{self.path}: a line is not what Optuna writes, left out: {error!r}"
+                reason = f"{type(error).__name__}: {error}"[:_REASON_CHARACTERS]
+                sentence = f"{self.path}: a line is not what Optuna writes, left out: {reason}"
                 self.problems.append(CorruptStoreError(sentence, path=str(self.path)))
 
 

@@ -23,6 +23,7 @@ from mosaic.errors import MosaicError, StoreError
 
 INTERVAL_S = 1.0
 PATIENCE_S = 30.0
+PROBLEMS_SHOWN = 3
 _CLEAR = "\x1b[H\x1b[2J"
 _COLOURS = {"RUNNING": "blue", "PRUNED": "dim", "FAIL": "red", "WAITING": "dim"}
 
@@ -104,8 +105,10 @@ def study_json(study: Study, choice: Choice) -> dict[str, Any]:
 def say_problems(reader: StudyReader) -> None:
     """What a journal holds that Optuna did not write is left out, and said."""
     problems: list[MosaicError] = getattr(reader, "problems", [])
-    for problem in problems:
+    for problem in problems[:PROBLEMS_SHOWN]:
         print(f"left out: {printable(problem.message)}", file=sys.stderr, flush=True)
+    if len(problems) > PROBLEMS_SHOWN:
+        print(f"and {len(problems) - PROBLEMS_SHOWN} more", file=sys.stderr, flush=True)
     problems.clear()
 
 

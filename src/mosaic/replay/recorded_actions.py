@@ -32,9 +32,5 @@ def recorded_actions(recording: EpisodeRecording) -> Sequence[Any]:
     return actions
 
 
-def step_count(recording: EpisodeRecording) -> int:
-    return max(0, len(recording.rewards) - recording.lead)
-
-
 def _damaged(what: str) -> WorkerError:
     return WorkerError(f"the recording is damaged: {what}")

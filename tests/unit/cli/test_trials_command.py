@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from mosaic.analytics.optuna_reader import open_studies
 from mosaic.analytics.optuna_study import Study, Trial
 from mosaic.cli.trials_command import choose_study, find_study_file
-from mosaic.cli.trials_view import Choice, StudyFollower, say_study, study_json
+from mosaic.cli.trials_view import Choice, StudyFollower, say_problems, say_study, study_json
 from mosaic.errors import RequestError, StoreError
 
 START = datetime(2026, 1, 1, 12)
@@ -122,3 +123,17 @@ def test_following_another_study_of_the_file_is_silent(
     assert lines(capsys) == []
     StudyFollower(Scripted([study]), "s", Choice(), as_json=False).look()
     assert lines(capsys) == ["s  trial 0  complete  1  best"]
+
+
+def test_a_file_that_is_no_journal_is_said_in_few_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "junk.journal"
+    path.write_bytes(b"\xff\xfe" * 5000 + b"\n" + b"{}\n" * 50)
+    reader = open_studies(path)
+    assert reader.read() == []
+    say_problems(reader)
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "and 17 more"
+    assert len(said) == 4
+    assert max(map(len, said)) < 300 + len(str(path))
