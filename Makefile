@@ -13,7 +13,7 @@ run: $(STAMP)  ## set up, then watch an environment run to its end with live pro
 	@$(PY) tools/first_run.py
 
 test: $(DEV_STAMP)  ## set up, then all tests that every commit must pass
-	$(PY) -m pytest tests
+	$(PY) -m pytest tests --numprocesses auto --maxprocesses 4 --dist worksteal
 
 lint: $(DEV_STAMP)
 	$(PY) -m ruff check src tests benchmarks learning tools examples

@@ -27,6 +27,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.chaos
 
+
 @contextlib.contextmanager
 def following(daemon: ChaosDaemon, run_id: str, folder: Path) -> Iterator[Follower]:
     follower = Follower(daemon.home.root, run_id, folder)

@@ -8,7 +8,6 @@ import importlib.util
 import json
 import os
 import secrets
-import select
 import shutil
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 from mosaic.analytics.tensorboard_tree import LogTree
 from mosaic.errors import DependencyError, RequestError, StoreError
 from mosaic.files import tail_lines
+from mosaic.polling import is_readable
 
 PROGRAM = Path(__file__).with_name("tensorboard_program.py")
 START_TIMEOUT_S = 60.0
@@ -132,8 +132,7 @@ class TensorBoardServer:
 
     def _read_answer(self, process: subprocess.Popen[bytes], deadline: float) -> dict[str, Any]:
         assert process.stdout is not None
-        left = max(0.0, deadline - time.monotonic())
-        if not select.select([process.stdout], [], [], left)[0]:
+        if not is_readable(process.stdout.fileno(), deadline - time.monotonic()):
             raise StoreError("TensorBoard did not start in time", stderr_tail=self._last_lines())
         line = process.stdout.readline()
         answer: dict[str, Any] = json.loads(line) if line.endswith(b"\n") else {}

@@ -62,6 +62,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--slot", type=int, default=0, metavar="N", help="which one, with single")
     parser.add_argument("--grid-limit", type=int, metavar="N", help="how many at most, with grid")
+    parser.add_argument(
+        "--record",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="keep the actions of all episodes, so that each can be replayed (default)",
+    )
     parser.add_argument("--max-duration", type=int, metavar="SECONDS", help="stop after this time")
     add_environment_option(parser)
     parser.add_argument("--detach", action="store_true", help="print the run's id and return")
@@ -122,6 +128,7 @@ def watch_document(arguments: argparse.Namespace, environ: Mapping[str, str]) ->
         "compatibility": arguments.compat,
         "video_mode": arguments.video,
         "fastlane_slot": arguments.slot,
+        "record_episodes": arguments.record,
     }
     if env_python is not None:
         settings["env_python"] = env_python

@@ -33,6 +33,7 @@ class BlockKind(IntEnum):
     KEYFRAME = 3  # the exact state of one slot before a step
     EPISODE = 4  # a whole episode that needs no keyframe
     END = 5  # JSON: why nothing follows
+    EPISODES = 6  # whole episodes of a script's process: see process_recording
 
 
 class BlockHeader(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -15,8 +15,9 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.daemon.launch.command import Workers, resolve_command
 from mosaic.errors import ConfigError, CorruptStoreError, MosaicError, RequestError
 from mosaic.paths import Home
+from mosaic.telemetry.recorded_episode import RecordedEpisode
 from mosaic.telemetry.recorded_steps import RecordedSteps, recorded_steps
-from mosaic.telemetry.recordings import RecordedEpisode, read_episode, why_not_recorded
+from mosaic.telemetry.recordings import read_episode, why_not_recorded
 
 # An answer has to fit into one message.
 _MAX_BYTES = 48 * 2**20
@@ -84,14 +85,17 @@ class Recordings:
                 recording, f"the worker {record.worker!r} is not installed here; install it"
             )
         python, path = command.python, command.path_dirs
+        if Path(recording.python).name.startswith("py"):
+            # The script's own, which is that of its worker only by chance.
+            python, path = recording.python, (*path, self._workers.sdk_dir)
         if not self._may_be_run(python):
             # A run of another machine names an interpreter of that machine.
             python, path = entry.python, entry.path_dirs
         recording = replace(
             recording,
-            maker=entry.capabilities.replay_maker,
+            maker=recording.maker or entry.capabilities.replay_maker,
             python=python,
-            path=(*path, *self._own_path(config)),
+            path=(*path, *self._own_path(config), *self._allowed(recording.path)),
             env_id=recording.env_id or record.env_id,
         )
         if recording.problem:
@@ -114,7 +118,9 @@ class Recordings:
 
     def _own_path(self, config: TrainRunConfig) -> tuple[str, ...]:
         """Where the run itself looked for modules: an environment of its own may be there."""
-        folders = config.environment.get("PYTHONPATH", "").split(os.pathsep)
+        return self._allowed(config.environment.get("PYTHONPATH", "").split(os.pathsep))
+
+    def _allowed(self, folders: Iterable[str]) -> tuple[str, ...]:
         return tuple(
             folder
             for folder in folders
@@ -150,8 +156,9 @@ def _of_recording(
         episode=replace(episode, terminated=end.terminated, truncated=end.truncated),
         attempt=written.attempt,
         env_id=written.env_id,
-        maker="",
-        python="",
+        maker=written.maker,
+        python=written.python,
+        path=written.path,
         settings=written.settings,
         start=written.start,
         start_state=written.start_state,
@@ -159,6 +166,7 @@ def _of_recording(
         action_dtype=written.action_dtype,
         action_shape=written.action_shape,
         actions=written.actions,
+        actions_json=written.actions_json,
         rewards=written.rewards,
         problem=written.problem or _settings_problem(written.settings),
     )

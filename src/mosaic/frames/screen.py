@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import select
 import signal
 import struct
 import termios
@@ -17,6 +16,7 @@ from typing import Any
 from mosaic.fastlane.tiling import Picture
 from mosaic.files import write_all
 from mosaic.frames.drawing import USUAL_CELL, Renderer, Room
+from mosaic.polling import is_readable
 
 # Another screen, without cursor; and back.
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J"
@@ -86,8 +86,7 @@ class Screen:
 
     def typed(self, wait_s: float) -> bytes | None:
         """Waits this long for keys, not longer; None when the terminal is gone."""
-        readable, _, _ = select.select([self._fd], [], [], max(0.0, wait_s))
-        if not readable:
+        if not is_readable(self._fd, wait_s):
             return b""
         try:
             return os.read(self._fd, 64) or None

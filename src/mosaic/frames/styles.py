@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
 import termios
 import time
 import tty
@@ -17,6 +16,7 @@ from mosaic.frames.characters import CharacterRenderer
 from mosaic.frames.drawing import ASCII, AUTO, BLOCKS, KITTY, SIXEL, Renderer
 from mosaic.frames.kitty import KittyRenderer
 from mosaic.frames.sixel import SixelRenderer
+from mosaic.polling import is_readable
 
 _ANSWER_WAIT_S = 0.3
 _QUESTION = b"\x1b[c"  # device attributes
@@ -82,8 +82,7 @@ def ask_for_sixel(fd: int, wait_s: float = _ANSWER_WAIT_S) -> bool:
 def _read_answer(fd: int, deadline: float) -> bytes:
     answer = b""
     while _ANSWER.search(answer) is None and len(answer) < 1024:
-        readable, _, _ = select.select([fd], [], [], max(0.0, deadline - time.monotonic()))
-        if not readable:
+        if not is_readable(fd, deadline - time.monotonic()):
             break
         data = os.read(fd, 256)
         if not data:

@@ -19,18 +19,25 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from mosaic.injection.outbox import INTERVAL_S, Episode, Outbox
+from mosaic.injection.episode_file import EpisodeFile
+from mosaic.injection.outbox import INTERVAL_S, Outbox
+from mosaic.injection.tape import BYTES_PER_STEP, Recorded
 
 _TICK_S = 0.1
 _LAST_CHANCE_S = 0.3  # for a full pipe, when the script ends
 _MAX_QUEUED = 200_000
+_MAX_RECORDED_BYTES = 128 * 2**20  # that wait for a slow disk
+
+Ended = tuple[float, int, int, "Recorded | None"]  # as `episode` gets it
 
 
 class Bridge:
     """May be used from any thread, and after a fork: the child has a queue of its own."""
 
-    def __init__(self, path: str, interval_s: float = INTERVAL_S) -> None:
-        self._path, self._interval_s = path, interval_s
+    def __init__(
+        self, path: str, interval_s: float = INTERVAL_S, episode_file: EpisodeFile | None = None
+    ) -> None:
+        self._path, self._interval_s, self._file = path, interval_s, episode_file
         self._on_tick: Callable[[float, bool], None] | None = None
         self._start_over()
         self._fd = self._open()
@@ -40,7 +47,11 @@ class Bridge:
 
     def _start_over(self) -> None:
         self._queue: deque[tuple[Any, ...]] = deque(maxlen=_MAX_QUEUED)
-        self._episodes: deque[Episode] = deque(maxlen=_MAX_QUEUED)
+        self._episodes: deque[Ended] = deque(maxlen=_MAX_QUEUED)
+        self._ended = 0  # episodes so far: each has a number
+        self._recorded_bytes = self._written_bytes = 0
+        if self._file is not None:
+            self._file.start_over()
         self._pid = os.getpid()
         self._outbox = Outbox(self._interval_s, pid=self._pid)
         self._thread: threading.Thread | None = None
@@ -56,9 +67,16 @@ class Bridge:
     def metric(self, name: str, value: float, step: int | None = None) -> None:
         self._put((self._outbox.metric, name, value, step))
 
-    def episode(self, total: float, length: int, env: int) -> None:
+    def episode(
+        self, total: float, length: int, env: int, recorded: Recorded | None = None
+    ) -> None:
         # Thousands a second, where episodes are short: as little as possible is done here.
-        self._episodes.append((total, length, env))
+        if recorded is not None:
+            if self._recorded_bytes - self._written_bytes < _MAX_RECORDED_BYTES:
+                self._recorded_bytes += BYTES_PER_STEP * length
+            else:
+                recorded = None
+        self._episodes.append((total, length, env, recorded))
         if self._thread is None and self._fd is not None:
             self._start()
 
@@ -140,8 +158,20 @@ class Bridge:
             take, *values = self._queue.popleft()
             take(*values)
         ended = [self._episodes.popleft() for _ in range(len(self._episodes))]
-        self._outbox.episodes(ended)
+        first, self._ended = self._ended, self._ended + len(ended)
+        if self._file is not None:
+            self._record(self._file, list(enumerate(ended, first)))
+        self._outbox.episodes([(*each[:3], number) for number, each in enumerate(ended, first)])
         return self._outbox.drain(time.monotonic(), self._write, is_last=is_last)
+
+    def _record(self, file: EpisodeFile, ended: list[tuple[int, Ended]]) -> None:
+        """Before they are told, so that whoever hears of an episode finds it."""
+        recorded = [(number, each[3]) for number, each in ended if each[3] is not None]
+        if not recorded:
+            return
+        file.write(recorded)
+        self._written_bytes += sum(BYTES_PER_STEP * len(each[4]) for _, each in recorded)
+        self._outbox.process = file.process
 
     def _write(self, line: bytes) -> bool:
         fd = self._fd

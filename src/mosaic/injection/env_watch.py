@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from mosaic.fastlane.slot_writer import Metrics
+from mosaic.injection.tape import NOTHING, Recorded, Tape
 
 _ROLLING = 100  # episodes
 
-Report = Callable[[float, int, int], None]  # return, length, number of the environment
+# Added one after the other, as a script does it; Python's own `sum` is more exact since 3.12.
+_total_of: Callable[[list[Any], Any], Any] = (
+    sum if sys.version_info < (3, 12) else functools.partial(functools.reduce, operator.add)
+)
+
+# Return, length, number of the environment, and what was recorded of the episode.
+Report = Callable[[float, int, int, "Recorded | None"], None]
 
 
 class NoTap:
@@ -30,6 +40,8 @@ NO_TAP = NoTap()
 class EnvWatch:
     """`steps` and `total` are of the current episode. The step that adds to them is in `layers`.
 
+    While there is a tape, its rewards are what has been counted, on top of these two.
+
     The wrappers within the one that counts have watches too, with `outer`, whose numbers nobody
     reads: adding to them costs a step less than asking whether it should.
     """
@@ -40,6 +52,8 @@ class EnvWatch:
         "_returns",
         "_steps_before",
         "_zero",
+        "acted",
+        "earned",
         "episodes",
         "is_new",
         "is_resetting",
@@ -48,8 +62,10 @@ class EnvWatch:
         "number",
         "outer",
         "owner",
+        "rewards",
         "steps",
         "tap",
+        "tape",
         "total",
     )
 
@@ -58,6 +74,11 @@ class EnvWatch:
         self.layer: type | None = None  # the class whose `step` counts
         self.owner: weakref.ref[Any] | None = None  # the wrapper it counts for
         self.tap: Any = NO_TAP
+        self.tape: Tape | None = None  # where episodes are recorded
+        self.rewards: list[Any] = []
+        # The tape's, while it records.
+        self.acted: Callable[[Any], None] = NOTHING
+        self.earned: Callable[[Any], None] = self.count
         self.is_new = True  # nobody has asked for a tap yet
         self.is_resetting = False
         self._zero: Any = 0.0
@@ -68,30 +89,57 @@ class EnvWatch:
         self._returns: deque[float] = deque(maxlen=_ROLLING)
 
     @property
+    def length(self) -> int:
+        """Of the current episode."""
+        return self.steps + len(self.rewards)
+
+    @property
     def all_steps(self) -> int:
-        return self._steps_before + self.steps
+        return self._steps_before + self.length
+
+    def count(self, reward: Any) -> None:
+        """A step that no tape keeps, in a process that records."""
+        self.steps += 1
+        self.total += reward
 
     def start_episode(self) -> None:
         """With the outermost reset, which says when it is done."""
-        self._steps_before += self.steps
+        self._steps_before += self.steps + len(self.rewards)
         self.steps, self.total, self._is_over = 0, self._zero, False
+        if self.rewards:
+            self.rewards = []
         self.is_resetting = True
 
-    def notice(self, reward: Any, is_over: Any) -> None:
+    def stop_tape(self, error: Exception) -> None:
+        """What the step did cannot be recorded."""
+        self.acted, self.earned = NOTHING, self.count
+        if self.tape is not None:
+            self.tape.give_up(f"{type(error).__name__}: {error}")
+
+    def notice(self, reward: Any, terminated: Any, truncated: Any = False) -> None:
         """After a step that ends the episode, or that somebody waits to see."""
         if self.outer is not None:
             return
-        if is_over and not self._is_over:  # a script may step on without a reset
+        if (terminated or truncated) and not self._is_over:  # a script may step on without a reset
             self._is_over = True
+            recorded = self._end_tape(terminated, truncated) if self.rewards else None
             total = self.total
             if type(total) is not float:
                 total = self._finished(total)
             self.episodes += 1
             self._returns.append(total)
-            self._report(total, self.steps, self.number)
+            self._report(total, self.steps, self.number, recorded)
         if self.tap.is_due:
             self.last_reward = float(reward)
             self.tap.show()
+
+    def _end_tape(self, terminated: Any, truncated: Any) -> Recorded | None:
+        rewards, self.rewards = self.rewards, []
+        self.total += _total_of(rewards, self._zero)
+        self.steps += len(rewards)
+        # A script may step on without a reset.
+        self.acted, self.earned = NOTHING, self.count
+        return None if self.tape is None else self.tape.end(rewards, terminated, truncated)
 
     def _finished(self, total: Any) -> float:
         if getattr(getattr(total, "dtype", None), "kind", "") == "f":
@@ -115,7 +163,7 @@ def within(outer: EnvWatch | None) -> EnvWatch:
     return EnvWatch(-1, _nobody, outer or _NO_WATCH)
 
 
-def _nobody(total: float, length: int, number: int) -> None:
+def _nobody(total: float, length: int, number: int, recorded: Recorded | None) -> None:
     """Nobody is told."""
 
 

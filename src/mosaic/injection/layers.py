@@ -26,10 +26,13 @@ class Layers:
     def __init__(self, watches: Watches, complaints: Complaints) -> None:
         self._watches, self._complaints = watches, complaints
         self._counting: dict[type, Step] = {}  # and the step it had before
-        self._special: dict[type, Callable[[Unwatched], Step]] = {}
+        self._special: dict[type, Callable[..., Step]] = {}
 
-    def count_with(self, kind: type, make: Callable[[Unwatched], Step]) -> None:
-        """A step of its own that counts, for a class that can do with less than ours."""
+    def count_with(self, kind: type, make: Callable[..., Step]) -> None:
+        """A step of its own that counts, for a class that can do with less than ours.
+
+        `make` is called as `counting` is, without the original.
+        """
         self._special[kind] = make
 
     def follow_reset(self, kind: type, *, is_innermost: bool = False) -> None:
@@ -43,6 +46,11 @@ class Layers:
             if mine is not None and (mine.outer or mine).is_resetting:
                 return original(self, *args, **kwargs)  # within the outermost one
             watch = begin(self, mine)
+            if watch is not None and watch.tape is not None:
+                if args:
+                    watch.tape.give_up("its reset has arguments without a name")
+                else:
+                    watch.tape.begin(kwargs.get("seed"), kwargs.get("options"))
             try:
                 return original(self, *args, **kwargs)
             finally:
@@ -55,6 +63,8 @@ class Layers:
             if mine is not None and (mine.outer or mine).is_resetting:
                 return original(self, seed=seed, options=options)
             watch = begin(self, mine)
+            if watch is not None and watch.tape is not None:
+                watch.tape.begin(seed, options)
             try:
                 return original(self, seed=seed, options=options)
             finally:
@@ -118,6 +128,7 @@ class Layers:
         self._count_in(kind)
         watch.layer, watch.owner = kind, weakref.ref(env)
         object.__setattr__(env, "_mosaic_watch", watch)
+        self._watches.load_tape(watch, env)
 
     def _count_in(self, kind: type) -> None:
         if kind in self._counting:
@@ -147,9 +158,10 @@ class Layers:
         is_old = kind.__module__.split(".")[0] == "gym"
         if has_relatives or is_old or not _takes_only_an_action(original):
             return counting_any(original, kind, unwatched)
+        is_recorded = self._watches.is_recording
         if kind in self._special:
-            return self._special[kind](unwatched)
-        return counting(original, unwatched)
+            return self._special[kind](unwatched, is_recorded=is_recorded)
+        return (counting_and_recording if is_recorded else counting)(original, unwatched)
 
 
 def counting(original: Step, unwatched: Unwatched) -> Step:
@@ -162,7 +174,7 @@ def counting(original: Step, unwatched: Unwatched) -> Step:
             watch.steps += 1
             watch.total += result[1]
             if result[2] or result[3] or watch.tap.is_due:
-                watch.notice(result[1], result[2] or result[3])
+                watch.notice(result[1], result[2], result[3])
         except Exception as error:  # noqa: BLE001  # the script goes on
             unwatched(self, error)
         return result
@@ -170,20 +182,64 @@ def counting(original: Step, unwatched: Unwatched) -> Step:
     return step
 
 
+def counting_and_recording(original: Step, unwatched: Unwatched) -> Step:
+    """The same, with a tape. The action is kept before the step, which may change it."""
+
+    def step(self: Any, action: Any) -> Any:
+        try:
+            watch = self._mosaic_watch
+            watch.acted(action)
+        except Exception as error:  # noqa: BLE001  # the script goes on
+            watch = not_recorded(self, error, unwatched)
+        result = original(self, action)
+        try:
+            try:
+                watch.earned(result[1])
+            except Exception as error:  # noqa: BLE001  # counting goes on
+                not_recorded(self, error, unwatched).count(result[1])
+            if result[2] or result[3] or watch.tap.is_due:
+                watch.notice(result[1], result[2], result[3])
+        except Exception as error:  # noqa: BLE001  # the script goes on
+            unwatched(self, error)
+        return result
+
+    return step
+
+
+def not_recorded(env: Any, error: Exception, unwatched: Unwatched) -> EnvWatch:
+    """What the step did is counted, at least; returns where."""
+    watch: EnvWatch | None = env.__dict__.get("_mosaic_watch")
+    if watch is None:  # a copy, not reset since
+        unwatched(env, error)
+        watch = env._mosaic_watch
+    else:
+        watch.stop_tape(error)
+    assert watch is not None
+    return watch
+
+
 def counting_any(original: Step, layer: type, unwatched: Unwatched) -> Step:
     """For other arguments, for results as before Gym 0.26 (observation, reward, done, info), and
     for classes that inherit from each other, of which only one counts."""
 
     def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            watch = self._mosaic_watch
+            if watch.layer is layer:
+                watch.acted(args[0] if args else kwargs["action"])
+        except Exception as error:  # noqa: BLE001  # the script goes on
+            not_recorded(self, error, unwatched)
         result = original(self, *args, **kwargs)
         try:
             watch = self._mosaic_watch
             if watch.layer is layer:
-                watch.steps += 1
-                watch.total += result[1]
-                is_over = result[2] or (len(result) == 5 and result[3])
-                if is_over or watch.tap.is_due:
-                    watch.notice(result[1], is_over)
+                try:
+                    watch.earned(result[1])
+                except Exception as error:  # noqa: BLE001  # counting goes on
+                    not_recorded(self, error, unwatched).count(result[1])
+                terminated, truncated = result[2], len(result) == 5 and result[3]
+                if terminated or truncated or watch.tap.is_due:
+                    watch.notice(result[1], terminated, truncated)
         except Exception as error:  # noqa: BLE001  # the script goes on
             unwatched(self, error)
         return result

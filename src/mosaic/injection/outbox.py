@@ -26,7 +26,7 @@ _TOTAL, _LENGTH = itemgetter(0), itemgetter(1)
 Write = Callable[[bytes], bool]  # False: no room now
 
 
-Episode = tuple[float, int, int]  # return, length, number of the environment
+Episode = tuple[float, int, int, int]  # return, length, number of the environment, its own
 
 
 class Merged:
@@ -35,20 +35,25 @@ class Merged:
     def __init__(self) -> None:
         self.count = 0
         self._total, self._length, self._last = 0.0, 0, 0.0
+        self._first_number = 0
 
     def add(self, episodes: Sequence[Episode]) -> None:
+        if not self.count:
+            self._first_number = episodes[0][3]  # the others follow without a gap
         self.count += len(episodes)
         self._total += sum(map(_TOTAL, episodes))
         self._length += sum(map(_LENGTH, episodes))
         self._last = episodes[-1][0]
 
-    def message(self) -> dict[str, Any]:
+    def message(self, process: int) -> dict[str, Any]:
+        where = {"process": process, "number": self._first_number} if process else {}
         return {
             "kind": "episodes",
             "count": self.count,
             "mean_return": self._total / self.count,
             "mean_length": self._length / self.count,
             "last_return": self._last,
+            **where,
         }
 
 
@@ -61,6 +66,7 @@ class Outbox:
         self._values: dict[str, tuple[float, int | None]] = {}  # not sent yet
         self._sent: dict[str, tuple[float, int | None]] = {}
         self._next_at: dict[str, float] = {}
+        self.process = 0  # the file with recorded episodes of this process; 0: there is none
         self._episodes: deque[Episode] = deque()
         self._merged = Merged()
         self._allowance, self._refilled_at = float(episodes_per_s), 0.0
@@ -110,10 +116,12 @@ class Outbox:
             self._sent.clear()
         return True
 
-    def _episode_line(self, total: float, length: int, env: int) -> bytes:
+    def _episode_line(self, total: float, length: int, env: int, number: int) -> bytes:
         """As `line_of` would have it, in a third of the time."""
         shown = float.__repr__(total) if math.isfinite(total) else json.dumps(total)
         line = f'"return":{shown},"length":{length},"env":{env},"pid":{self._pid}'
+        if self.process:
+            line += f',"process":{self.process},"number":{number}'
         return f'{{"kind":"episode",{line}}}\n'.encode("ascii")
 
     def _drain_episodes(self, now: float, write: Write, is_last: bool) -> bool:
@@ -129,7 +137,7 @@ class Outbox:
             for _ in lines:
                 self._episodes.popleft()
         if self._merged.count and not self._episodes and (is_last or self._allowance >= 1):
-            if not write(line_of(self._merged.message())):
+            if not write(line_of(self._merged.message(self.process))):
                 return False
             self._allowance -= 1
             self._merged = Merged()

@@ -9,9 +9,16 @@ from mosaic.fastlane.lane import Lane
 from mosaic.fastlane.settings import read_settings
 from mosaic.injection.bridge import Bridge
 from mosaic.injection.complaints import Complaints
+from mosaic.injection.episode_file import DEFAULT_LIMIT, EpisodeFile
 from mosaic.injection.layers import Layers
 from mosaic.injection.leaving import before_leaving
-from mosaic.injection.variables import BRIDGE, COMPATIBILITY
+from mosaic.injection.variables import (
+    ATTEMPT,
+    BRIDGE,
+    COMPATIBILITY,
+    RECORDING_LIMIT,
+    RECORDINGS,
+)
 from mosaic.injection.vector_watch import VectorLayers
 from mosaic.injection.watches import Watches
 
@@ -20,14 +27,28 @@ class Session:
     def __init__(self, variables: Mapping[str, str], complaints: Complaints) -> None:
         self.complaints = complaints
         self.is_compatible = variables.get(COMPATIBILITY, "") == "1"
-        self.bridge = Bridge(variables.get(BRIDGE, ""))
+        episode_file = self._episode_file(variables)
+        self.bridge = Bridge(variables.get(BRIDGE, ""), episode_file=episode_file)
         before_leaving(self.bridge.close)
         self._noted: set[str] = set()
         settings = read_settings(variables)
         lane = Lane(settings, self._no_view) if settings.is_on else None
-        watches = Watches(self.bridge, lane, self.note)
+        is_recording = episode_file is not None
+        watches = Watches(self.bridge, lane, self.note, is_recording=is_recording)
         self.layers = Layers(watches, complaints)
         self.vectors = VectorLayers(watches, complaints)
+
+    def _episode_file(self, variables: Mapping[str, str]) -> EpisodeFile | None:
+        folder = variables.get(RECORDINGS, "")
+        if not folder:
+            return None
+        try:
+            attempt = int(variables.get(ATTEMPT, "1"))
+            limit = int(variables.get(RECORDING_LIMIT, str(DEFAULT_LIMIT)))
+        except ValueError as error:
+            self.complaints.say("recording episodes", error)
+            return None
+        return EpisodeFile(folder, attempt, limit, self.note)
 
     def note(self, text: str) -> None:
         """Each sentence once per process, in one line."""

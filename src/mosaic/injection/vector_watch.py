@@ -28,7 +28,7 @@ class VectorWatch:
         self._totals: Any = None
 
     @property
-    def steps(self) -> int:
+    def length(self) -> int:
         """Of the longest of its current episodes."""
         return 0 if self._totals is None else int(self._lengths.max())
 
@@ -61,7 +61,7 @@ class VectorWatch:
             for number in numbers[is_over]:
                 self.episodes += 1
                 total, length = float(self._totals[number]), int(self._lengths[number])
-                self._report(total, length, self._first + int(number))
+                self._report(total, length, self._first + int(number), None)
 
 
 class VectorLayers:

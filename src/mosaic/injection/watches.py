@@ -10,11 +10,14 @@ from typing import Any, Protocol
 from mosaic.fastlane.lane import Lane
 from mosaic.injection.bridge import Bridge
 from mosaic.injection.env_watch import NO_TAP, EnvWatch
+from mosaic.injection.made_environment import NotRecordableError, how_it_was_made
 from mosaic.injection.rendering import Renderer, reason_without_view
+from mosaic.injection.tape import NOTHING, Tape
 
 # Of one environment: an episode of Atari has at most 108,000.
 SILENT_STEPS = 200_000
 _PROGRESS_S = 1.0
+_MAX_TAPE_BYTES = 128 * 2**20  # of the unfinished episodes of all environments
 
 
 class Counted(Protocol):
@@ -24,7 +27,7 @@ class Counted(Protocol):
     layer: type | None
 
     @property
-    def steps(self) -> int: ...  # of the current episode; the longest, if there are several
+    def length(self) -> int: ...  # of the current episode; the longest, if there are several
     @property
     def all_steps(self) -> int: ...
     def count(self, result: Any) -> None: ...
@@ -32,8 +35,15 @@ class Counted(Protocol):
 
 
 class Watches:
-    def __init__(self, bridge: Bridge, lane: Lane | None, note: Callable[[str], None]) -> None:
-        self._bridge, self._lane, self.note = bridge, lane, note
+    def __init__(
+        self,
+        bridge: Bridge,
+        lane: Lane | None,
+        note: Callable[[str], None],
+        *,
+        is_recording: bool = False,
+    ) -> None:
+        self._bridge, self._lane, self.note, self.is_recording = bridge, lane, note, is_recording
         self.report = bridge.episode
         self.known: dict[int, EnvWatch] = {}  # by the id of the innermost environment
         self.vectors: dict[int, Counted] = {}  # by their own
@@ -67,6 +77,19 @@ class Watches:
         self.vectors[id(vector)] = watch
         self.made += size
         self._start_ticking()
+
+    def load_tape(self, watch: EnvWatch, env: Any) -> None:
+        """Episodes are recorded from the next reset on; `env` is the wrapper that is counted."""
+        watch.tape, watch.acted, watch.earned = None, NOTHING, watch.count
+        if not self.is_recording:
+            return
+        try:
+            watch.tape = Tape(watch, how_it_was_made(env), env.unwrapped, self.note)
+        except NotRecordableError as error:
+            self.note(f"episodes of {type(env.unwrapped).__name__} cannot be replayed: {error}")
+        except Exception as error:  # noqa: BLE001  # it is counted all the same
+            reason = f"how it was made is unknown ({type(error).__name__}: {error})"
+            self.note(f"episodes of {type(env.unwrapped).__name__} cannot be replayed: {reason}")
 
     def _start_ticking(self) -> None:
         if not self._is_ticking:
@@ -111,13 +134,19 @@ class Watches:
         for watches in (list(self.known.values()), list(self.vectors.values())):
             for watch in watches:
                 steps += watch.all_steps
-                longest = max(longest, watch.steps)
+                longest = max(longest, watch.length)
+        self._bound_tapes()
         is_time = is_last or now >= self._reported_at + _PROGRESS_S
         if is_time and steps != self._reported_steps:
             self._reported_steps, self._reported_at = steps, now
             self._bridge.progress(steps)
         if longest >= SILENT_STEPS:
             self.note(f"no episode of an environment has ended for {SILENT_STEPS:,} steps")
+
+    def _bound_tapes(self) -> None:
+        tapes = [watch.tape for watch in list(self.known.values()) if watch.tape is not None]
+        if sum(tape.size for tape in tapes) > _MAX_TAPE_BYTES:
+            max(tapes, key=lambda tape: tape.size).give_up("it is too long")
 
     def _after_fork(self) -> None:
         """The parent keeps its view; here environments are seen again when they are reset."""

@@ -13,7 +13,6 @@ import contextlib
 import fcntl
 import importlib
 import os
-import select
 import signal
 import sys
 import time
@@ -24,6 +23,7 @@ from typing import Any
 from mosaic.contracts.replay import EpisodeRecording, ReplayEnvironment
 from mosaic.errors import MosaicError, WorkerError
 from mosaic.files import write_all
+from mosaic.polling import is_readable
 from mosaic.replay.array_values import packed_value
 from mosaic.replay.messages import BrokenMessageError, Message, packed, read_message
 from mosaic.replay.playback import Playback
@@ -183,7 +183,7 @@ def die_with_owner(lifeline: int) -> None:
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
     flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
-    if select.select([lifeline], [], [], 0)[0]:
+    if is_readable(lifeline, timeout_s=0):
         os._exit(1)  # the owner was gone before
 
 

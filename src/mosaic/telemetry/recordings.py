@@ -4,31 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.recording_file import EpisodeEnd
+from mosaic.telemetry.process_recordings import ProcessRecordings
+from mosaic.telemetry.recorded_episode import RecordedEpisode
 from mosaic.telemetry.recording_sessions import RecordingSession, Taken, open_sessions
-
-
-@dataclass(frozen=True)
-class RecordedEpisode:
-    """The part of an EpisodeRecording (contracts/replay.py) that a recording knows."""
-
-    episode_index: int
-    attempt: int
-    end: EpisodeEnd
-    env_id: str
-    settings: dict[str, Any]
-    action_dtype: str
-    action_shape: tuple[int, ...]
-    start: dict[str, Any] = field(default_factory=dict)
-    start_state: bytes = b""
-    lead: int = 0
-    actions: bytes = b""
-    rewards: tuple[float, ...] = ()  # those of the lead included
-    problem: str = ""
 
 
 class RunRecordings:
@@ -36,10 +18,11 @@ class RunRecordings:
 
     def __init__(self, folder: Path) -> None:
         self._sessions = open_sessions(folder)  # newest first
+        self._processes = ProcessRecordings(folder)
 
     def numbers(self, attempt: int | None = None) -> list[int]:
         """Of all episodes, in ascending order."""
-        found: set[int] = set()
+        found: set[int] = set(self._processes.numbers(attempt))
         for session in self._sessions:
             if attempt in (None, session.attempt):
                 found.update(session.episode_numbers())
@@ -61,12 +44,12 @@ class RunRecordings:
             found = session.find_end(episode_index)
             if found is not None:
                 return _from_keyframe(self._sessions[position:], episode_index, found)
-        return None
+        return self._processes.read(episode_index, attempt)
 
     @property
     def why_ended(self) -> str:
         """What the newest one says about its end; empty when it ended with its run."""
-        return self._sessions[0].why_ended if self._sessions else ""
+        return self._sessions[0].why_ended if self._sessions else self._processes.why_ended
 
 
 def recorded_episodes(folder: Path, attempt: int | None = None) -> list[int]:

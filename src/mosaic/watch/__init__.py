@@ -21,4 +21,5 @@ def get_worker_metadata() -> WorkerCapabilities:
             license="MIT",
         ),
         config_schema=config_schema(ScriptConfig),
+        replay_maker="mosaic.watch.replay:make_environment",
     )

@@ -28,6 +28,12 @@ class ScriptConfig:
     fastlane_grid_limit: int = option(
         DEFAULT_SLOTS, help="with video_mode grid: at most so many", minimum=1, maximum=MAX_SLOTS
     )
+    record_episodes: bool = option(
+        True, help="keep the actions of all episodes, so that each can be replayed"
+    )
+    recording_limit_mb: int = option(
+        1000, help="recording stops when its files would become larger", minimum=1
+    )
     unset_variables: tuple[str, ...] = option(
         list, help="environment variables that the command shall not see"
     )

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 
 from mosaic.contracts import worker_environment as variables
 from mosaic.fastlane import settings
-from mosaic.injection.variables import BRIDGE, COMPATIBILITY
+from mosaic.injection.variables import (
+    ATTEMPT,
+    BRIDGE,
+    COMPATIBILITY,
+    RECORDING_LIMIT,
+    RECORDINGS,
+)
 from mosaic.watch.command import search_path
 from mosaic.watch.config import ScriptConfig
 
@@ -18,13 +24,22 @@ WORKERS_OWN = (
     variables.TOKEN_FILE,
     variables.TRAINER_ADDRESS,
     COMPATIBILITY,
+    RECORDINGS,
 )
+_MEGABYTE = 1_000_000
 
 
 def script_environment(
-    own: Mapping[str, str], config: ScriptConfig, *, bridge: str, import_folders: tuple[str, ...]
+    own: Mapping[str, str],
+    config: ScriptConfig,
+    *,
+    bridge: str,
+    import_folders: tuple[str, ...],
+    recordings: str = "",
+    attempt: int = 1,
 ) -> dict[str, str]:
-    """`import_folders` come before the user's own on PYTHONPATH."""
+    """`import_folders` come before the user's own on PYTHONPATH; `recordings` is a folder for
+    recorded episodes, without which there are none."""
     hidden = {*WORKERS_OWN, *config.unset_variables}
     environment = {name: value for name, value in own.items() if name not in hidden}
     environment["PATH"] = search_path(own.get("PATH", os.defpath), config.env_python)
@@ -33,6 +48,10 @@ def script_environment(
     environment[settings.VIDEO_MODE] = config.video_mode
     environment[settings.SLOT] = str(config.fastlane_slot)
     environment[settings.GRID_LIMIT] = str(config.fastlane_grid_limit)
+    if recordings:
+        environment[RECORDINGS] = recordings
+        environment[ATTEMPT] = str(attempt)
+        environment[RECORDING_LIMIT] = str(config.recording_limit_mb * _MEGABYTE)
     if config.compatibility:
         environment[COMPATIBILITY] = "1"
     return environment

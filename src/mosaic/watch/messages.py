@@ -29,6 +29,9 @@ class Episode(NamedTuple):
     length: int = 0
     env: int = 0
     is_truncated: bool = False
+    # Where it was recorded: a process of the script, and its number there. Process 0: nowhere.
+    process: int = 0
+    number: int = 0
 
 
 class Episodes(NamedTuple):
@@ -38,6 +41,8 @@ class Episodes(NamedTuple):
     mean_return: float
     mean_length: float
     last_return: float
+    process: int = 0
+    number: int = 0  # of the first
 
 
 class Progress(NamedTuple):
@@ -91,6 +96,7 @@ def _episode(data: dict[str, Any]) -> Episode:
         _count(data.get("length", 0)),
         _count(data.get("env", 0)),
         bool(data.get("truncated", False)),
+        *_recorded(data),
     )
 
 
@@ -104,7 +110,12 @@ def _episodes(data: dict[str, Any]) -> Episodes:
         mean,
         _number(data.get("mean_length", 0)),
         _number(data.get("last_return", mean)),
+        *_recorded(data),
     )
+
+
+def _recorded(data: dict[str, Any]) -> tuple[int, int]:
+    return _count(data.get("process", 0)), _count(data.get("number", 0))
 
 
 def _progress(data: dict[str, Any]) -> Progress:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from mosaic.contracts.process_recording import Place
 from mosaic.watch.headlines import LENGTH, headline_of, is_one_episode, is_plainer
 from mosaic.watch.messages import (
     MAX_COUNT,
@@ -56,11 +57,16 @@ class Recorder:
         run: Reporter,
         say: Callable[[str], bool],
         clock: Callable[[], float] = time.monotonic,
+        found_at: Callable[[Place], None] | None = None,
     ) -> None:
-        """`say` takes a sentence for people; False when there were too many."""
+        """`say` takes a sentence for people; False when there were too many.
+
+        `found_at` hears where a process of the script has recorded an episode of the run.
+        """
         self._run = run
         self._say = say
         self._clock = clock
+        self._found_at = found_at
         self.folders: dict[Folder, None] = {}  # in the order they were named
         self.headlines: dict[str, str] = {}  # headline: the script's own name for it
         self.dropped = 0
@@ -156,6 +162,10 @@ class Recorder:
             self._take_episode(Episode(total_reward, length))
 
     def _take_episode(self, episode: Episode, **more: Any) -> None:
+        if episode.process and self._found_at is not None:
+            count = more.get("count", 1)
+            place = Place(self._run.episodes, episode.process, episode.number, count)
+            self._found_at(place)
         self._run.episode(
             episode_index=self._run.episodes,
             total_reward=episode.total_reward,
@@ -170,7 +180,12 @@ class Recorder:
     def _take_episodes(self, message: Episodes) -> None:
         """One event stands for all of them; how many there were is told by the progress."""
         length = message.mean_length
-        mean = Episode(message.mean_return, int(length) if 0 <= length <= MAX_COUNT else 0)
+        mean = Episode(
+            message.mean_return,
+            int(length) if 0 <= length <= MAX_COUNT else 0,
+            process=message.process,
+            number=message.number,
+        )
         self._take_episode(mean, count=message.how_many, last_return=_finite(message.last_return))
         others = message.how_many - 1
         self._run.progress(episodes=min(MAX_COUNT, self._run.episodes + others))

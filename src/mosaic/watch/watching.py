@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.run_files import RunFiles
 from mosaic.errors import ProgramError
 from mosaic.watch.artifact_list import ArtifactList
 from mosaic.watch.bridge import Bridge, bridge_pipe
@@ -22,6 +23,7 @@ from mosaic.watch.command import (
 from mosaic.watch.config import ScriptConfig
 from mosaic.watch.ending import failure_of, how_it_ended
 from mosaic.watch.environment import script_environment
+from mosaic.watch.episode_index import EpisodeIndex
 from mosaic.watch.import_folders import import_folders, is_name_taken
 from mosaic.watch.notes import Notes
 from mosaic.watch.recorder import Recorder
@@ -47,16 +49,28 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
     folder = working_folder(script.cwd)
     argv = _argv(script, folder)
     notes = Notes(run)
-    recorder = Recorder(run, notes.say)
+    index = _episode_index(run, script, notes)
+    recorder = Recorder(run, notes.say, found_at=index.add if index else None)
     artifacts = ArtifactList(run, folder)
     blinded = _blinded_by(script, folder)
     if blinded:
         notes.say(f"{blinded}: no episodes, metrics or frames")
     with import_folders(run.directory) as folders, bridge_pipe(run.run_id) as pipe:
         environment = script_environment(
-            os.environ, script, bridge=str(pipe), import_folders=() if blinded else folders
+            os.environ,
+            script,
+            bridge=str(pipe),
+            import_folders=() if blinded else folders,
+            recordings=str(index.folder) if index else "",
+            attempt=run.attempt,
         )
-        bridge = Bridge(pipe, recorder.take, recorder.tick)
+
+        def tick() -> None:
+            recorder.tick()
+            if index:
+                index.flush()
+
+        bridge = Bridge(pipe, recorder.take, tick)
         try:
             # Without a journal our standard output carries the events.
             stdout = _STDERR if run.assignment.journal is None else None
@@ -68,6 +82,8 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
         finally:
             bridge.close()
     recorder.finish()
+    if index:
+        index.flush()
     _tell_the_rest(run, bridge, recorder, notes)
     artifacts.refresh(recorder.folders, recorder.last_step)
     if run.is_stopping:
@@ -75,6 +91,19 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
         run.note(f"the script {how_it_ended(status)} after it was told to stop")
         return status, None
     return status, failure_of(status, script.command, process.last_lines(_LINES_KEPT))
+
+
+def _episode_index(run: AnyRun, script: ScriptConfig, notes: Notes) -> EpisodeIndex | None:
+    """With a folder for what the script's processes record; None: they record nothing."""
+    if not script.record_episodes or run.directory is None:
+        return None
+    folder = RunFiles(run.directory).recordings
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        notes.say(f"episodes cannot be replayed: {folder.name} cannot be made: {error.strerror}")
+        return None
+    return EpisodeIndex(folder, run.attempt, notes.say)
 
 
 def _blinded_by(script: ScriptConfig, folder: Path) -> str:

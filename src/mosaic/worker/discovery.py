@@ -12,7 +12,6 @@ import importlib.metadata
 import importlib.util
 import json
 import os
-import select
 import shutil
 import signal
 import sys
@@ -25,6 +24,7 @@ from typing import Any
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
 from mosaic.errors import ConfigError
 from mosaic.files import write_all
+from mosaic.polling import is_readable
 
 ENTRY_POINT_GROUP = "mosaic.workers"
 QUESTION_TIMEOUT_S = 30.0
@@ -150,7 +150,7 @@ def _answer(reference: WorkerReference, error: str = "") -> dict[str, Any]:
 def _read_until_closed(fd: int, deadline: float) -> bytes | None:
     content = b""
     while (left := deadline - time.monotonic()) > 0:
-        if select.select([fd], [], [], left)[0]:
+        if is_readable(fd, left):
             chunk = os.read(fd, 65_536)
             if not chunk:
                 return content

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mosaic.injection.watches as watches_module
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.layers import Layers
 from mosaic.injection.watches import SILENT_STEPS, Watches
@@ -18,11 +19,13 @@ from tests.unit.injection import environments
 class FakeBridge:
     def __init__(self) -> None:
         self.episodes: list[tuple[float, int, int]] = []
+        self.recorded: list[Any] = []
         self.steps: list[int] = []
         self.tick: Any = None
 
-    def episode(self, total: float, length: int, env: int) -> None:
+    def episode(self, total: float, length: int, env: int, recorded: Any) -> None:
         self.episodes.append((total, length, env))
+        self.recorded.append(recorded)
 
     def progress(self, steps: int) -> None:
         self.steps.append(steps)
@@ -58,10 +61,15 @@ class FakeLane:
 class World:
     """The classes of a library, fresh for each test, with our layers on them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_recording: bool = False) -> None:
         self.bridge, self.lane = FakeBridge(), FakeLane()
         self.notes: dict[str, None] = {}  # each once, as a session has them
-        self.watches = Watches(self.bridge, self.lane, self._note)  # type: ignore[arg-type]
+        self.watches = Watches(
+            self.bridge,  # type: ignore[arg-type]
+            self.lane,  # type: ignore[arg-type]
+            self._note,
+            is_recording=is_recording,
+        )
         self.layers = Layers(self.watches, Complaints())
         library: Any = types.ModuleType("library")
         with open(environments.__file__) as file:
@@ -109,9 +117,13 @@ def play(env: Any, steps: int) -> None:
             env.reset()
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
+@pytest.fixture(params=["counted", "recorded"])
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+    """All is counted alike, with a tape and without."""
+    monkeypatch.setattr(watches_module, "how_it_was_made", lambda env: {"env_id": "Corridor-v0"})
+    world = World(is_recording=request.param == "recorded")
+    world.Env.np_random = np.random.default_rng(0)
+    return world
 
 
 def test_one_layer_counts_the_outermost_one_which_sees_the_limit(world: World) -> None:
@@ -264,7 +276,7 @@ def test_progress_and_the_alarm_when_no_episode_ends(world: World) -> None:
     env.reset()
     world.bridge.tick(1.0, False)
     env.step(0)
-    env._mosaic_watch.steps = SILENT_STEPS - 1  # as if it had been stepped that often
+    env._mosaic_watch.steps += SILENT_STEPS - 2  # as if it had been stepped that often
     world.bridge.tick(3.0, False)
     assert (world.bridge.steps, list(world.notes)) == ([SILENT_STEPS - 1], [])
     env.step(0)
@@ -281,7 +293,7 @@ def test_many_environments_with_long_episodes_are_no_alarm(world: World) -> None
     for env in envs:
         env.reset()
         env.step(0)
-        env._mosaic_watch.steps = 27_000
+        env._mosaic_watch.steps += 26_999
     world.bridge.tick(3.0, False)
     assert world.bridge.steps == [2_700_000]
     assert not world.notes

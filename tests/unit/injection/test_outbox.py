@@ -75,7 +75,7 @@ def test_the_same_point_through_two_hooks_is_sent_once() -> None:
 
 def test_few_episodes_are_sent_one_by_one() -> None:
     outbox, pipe = Outbox(pid=4711), Pipe()
-    outbox.episodes([(21.0, 21, 0)])
+    outbox.episodes([(21.0, 21, 0, 0)])
     outbox.drain(10.0, pipe)
     assert pipe.taken() == [
         {"kind": "episode", "return": 21.0, "length": 21, "env": 0, "pid": 4711}
@@ -84,8 +84,8 @@ def test_few_episodes_are_sent_one_by_one() -> None:
 
 def test_many_episodes_share_a_write_that_a_pipe_takes_whole() -> None:
     outbox, pipe = Outbox(), Pipe()
-    outbox.episodes([(index / 3, index, index % 8) for index in range(999)])
-    outbox.episodes([(math.nan, 1, 0)])
+    outbox.episodes([(index / 3, index, index % 8, index) for index in range(999)])
+    outbox.episodes([(math.nan, 1, 0, 999)])
     assert outbox.drain(10.0, pipe)
     assert len(pipe.lines) < 25
     assert max(map(len, pipe.lines)) <= MAX_LINE_BYTES
@@ -97,7 +97,7 @@ def test_many_episodes_share_a_write_that_a_pipe_takes_whole() -> None:
 
 def test_episodes_stay_in_order_when_the_pipe_is_full() -> None:
     outbox, pipe = Outbox(), Pipe(room=1)
-    outbox.episodes([(float(index), 1, 0) for index in range(200)])
+    outbox.episodes([(float(index), 1, 0, index) for index in range(200)])
     assert not outbox.drain(10.0, pipe)
     pipe.room = 100
     assert outbox.drain(10.0, pipe)
@@ -106,9 +106,11 @@ def test_episodes_stay_in_order_when_the_pipe_is_full() -> None:
 
 def test_episodes_beyond_the_rate_are_merged_and_none_is_forgotten() -> None:
     outbox, pipe = Outbox(episodes_per_s=50), Pipe()
+    outbox.process = 7
     messages: list[dict[str, Any]] = []
     for tick in range(100):  # ten seconds, 4000 episodes
-        outbox.episodes([(float(tick * 40 + index), 10, 0) for index in range(40)])
+        numbers = range(tick * 40, tick * 40 + 40)
+        outbox.episodes([(float(number), 10, 0, number) for number in numbers])
         outbox.drain(100.0 + tick / 10, pipe)
         messages += pipe.taken()
     assert len(messages) <= 50 * 10 + 50  # what was saved up before counts as well
@@ -120,6 +122,9 @@ def test_episodes_beyond_the_rate_are_merged_and_none_is_forgotten() -> None:
     assert sum(singles) + sum(m["count"] * m["mean_return"] for m in merged) == sum(range(4000))
     assert max(m["last_return"] for m in merged) == 3999.0
     assert all(m["mean_length"] == 10 for m in merged)
+    ranges = [range(m["number"], m["number"] + m.get("count", 1)) for m in messages]
+    assert [number for each in ranges for number in each] == list(range(4000)), "each has its own"
+    assert {m["process"] for m in messages} == {7}
 
 
 def test_messages_keep_their_order_through_a_full_pipe() -> None:

@@ -22,7 +22,7 @@ def test_the_installed_time_limit_is_the_known_one_and_limits_as_before() -> Non
     counted = make(fail)
     mine, theirs = (TimeLimit(gymnasium.make("CartPole-v1"), 5) for _ in range(2))
     ended: list[tuple[float, int, int]] = []
-    watch = EnvWatch(3, lambda *episode: ended.append(episode))
+    watch = EnvWatch(3, lambda *episode: ended.append(episode[:3]))
     vars(mine)["_mosaic_watch"] = watch
     for env in (mine, theirs):
         env.reset(seed=1)

@@ -15,7 +15,7 @@ Ended = list[tuple[float, int, int]]
 
 
 def watch(size: int, ended: Ended, *, resets_later: bool) -> VectorWatch:
-    def report(total: float, length: int, number: int) -> None:
+    def report(total: float, length: int, number: int, recorded: object) -> None:
         ended.append((total, length, number))
 
     return VectorWatch(size, 10, report, resets_later=resets_later)
@@ -33,7 +33,7 @@ def test_a_step_that_only_resets_is_none() -> None:
     for rewards, over in (([1, 1], [0, 1]), ([1, 0], [2, 0]), ([0, 1], [0, 0]), ([5, 1], [1, 1])):
         vector.count(result(list(rewards), over))
     assert ended == [(1.0, 1, 11), (2.0, 2, 10), (5.0, 1, 10), (2.0, 2, 11)]
-    assert (vector.all_steps, vector.episodes, vector.steps) == (6, 4, 2)
+    assert (vector.all_steps, vector.episodes, vector.length) == (6, 4, 2)
 
 
 def test_resets_within_the_step_lose_none() -> None:
@@ -75,7 +75,7 @@ class Bridge:
         self.ended: Ended = []
         self.steps: list[int] = []
 
-    def episode(self, total: float, length: int, env: int) -> None:
+    def episode(self, total: float, length: int, env: int, recorded: None) -> None:
         self.ended.append((total, length, env))
 
     def progress(self, steps: int) -> None:

@@ -59,7 +59,7 @@ def decoded(text: str) -> Any:
         ({3, 1, 2}, [1, 2, 3]),
         ({"set": frozenset({"b", "a"})}, {"set": ["a", "b"]}),
         (PurePosixPath("a/b"), "PurePosixPath('a/b')"),
-        (object(), "<object>"),
+        pytest.param(object(), "<object>", id="an object"),
         ("\ud800", "?"),
         ({"\ud800": "\udfff"}, {"?": "?"}),
         (np.array(["a", "b"]), ["a", "b"]),

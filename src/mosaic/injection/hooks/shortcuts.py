@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from mosaic.injection.layers import Unwatched
+from mosaic.injection.layers import Unwatched, not_recorded
 
 
 def shorten_order_enforcing(order_enforcing: Any, wrapper: Any) -> bool:
@@ -50,13 +50,34 @@ def _names(function: Any) -> set[str]:
     return set(function.__code__.co_names) if isinstance(function, FunctionType) else set()
 
 
-def counting_time_limit(time_limit: Any) -> Callable[[Unwatched], Any] | None:
+def counting_time_limit(time_limit: Any) -> Callable[..., Any] | None:
     """A step for TimeLimit that limits and counts at once; None where it is not the known one."""
     original = time_limit.__dict__.get("step")
     if not isinstance(original, FunctionType) or not _are_alike(original, _limited_step):
         return None
 
-    def make(unwatched: Unwatched) -> Any:
+    def make(unwatched: Unwatched, *, is_recorded: bool = False) -> Any:
+        def recorded_step(self: Any, action: Any) -> Any:
+            try:
+                watch = self._mosaic_watch
+                watch.acted(action)
+            except Exception as error:  # noqa: BLE001  # the script goes on
+                watch = not_recorded(self, error, unwatched)
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            self._elapsed_steps += 1
+            if self._elapsed_steps >= self._max_episode_steps:
+                truncated = True
+            try:
+                try:
+                    watch.earned(reward)
+                except Exception as error:  # noqa: BLE001  # counting goes on
+                    not_recorded(self, error, unwatched).count(reward)
+                if terminated or truncated or watch.tap.is_due:
+                    watch.notice(reward, terminated, truncated)
+            except Exception as error:  # noqa: BLE001  # the script goes on
+                unwatched(self, error)
+            return observation, reward, terminated, truncated, info
+
         def step(self: Any, action: Any) -> Any:
             observation, reward, terminated, truncated, info = self.env.step(action)
             self._elapsed_steps += 1
@@ -67,12 +88,12 @@ def counting_time_limit(time_limit: Any) -> Callable[[Unwatched], Any] | None:
                 watch.steps += 1
                 watch.total += reward
                 if terminated or truncated or watch.tap.is_due:
-                    watch.notice(reward, terminated or truncated)
+                    watch.notice(reward, terminated, truncated)
             except Exception as error:  # noqa: BLE001  # the script goes on
                 unwatched(self, error)
             return observation, reward, terminated, truncated, info
 
-        return step
+        return recorded_step if is_recorded else step
 
     return make
 

@@ -1,0 +1,105 @@
+"""What the processes of an unmodified script record: each its own file of whole episodes.
+
+A process does not know under which number the run will report an episode. It counts its own, and
+the worker that reports them writes an index beside: episode of the run, process, number there. See
+docs/reference/recordings.md. Needs nothing newer than Python 3.9: scripts write this.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mosaic.contracts.recording_file import SUFFIX
+
+INDEX_SUFFIX = ".index"
+# Episode of the run, process, number there, how many in a row; and a checksum of these.
+_ROW = struct.Struct("<QQQI")
+_CHECK = struct.Struct("<I")
+ROW_BYTES = _ROW.size + _CHECK.size
+_NAME = re.compile(r"attempt-([0-9]+)\.process-([0-9]+)\.rec")
+
+
+class Place(NamedTuple):
+    """Episodes `first_episode` and following of the run are `first_number`… of that process."""
+
+    first_episode: int
+    process: int
+    first_number: int
+    episodes: int
+
+
+class PackedEpisode(NamedTuple):
+    """`facts` are the text of a JSON object; the rewards are doubles."""
+
+    facts: str
+    actions: bytes
+    rewards: bytes
+
+
+class ParsedEpisode(NamedTuple):
+    facts: dict[str, Any]
+    actions: bytes
+    rewards: bytes
+
+
+def process_file_name(attempt: int, process: int) -> str:
+    return f"attempt-{attempt}.process-{process}{SUFFIX}"
+
+
+def index_name(attempt: int) -> str:
+    return f"attempt-{attempt}{INDEX_SUFFIX}"
+
+
+def process_file_of(path: Path) -> tuple[int, int] | None:
+    """The attempt and the process; None when this is not the name of such a file."""
+    match = _NAME.fullmatch(path.name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def pack_place(place: Place) -> bytes:
+    row = _ROW.pack(place.first_episode, place.process, place.first_number, place.episodes)
+    return row + _CHECK.pack(zlib.crc32(row))
+
+
+def parse_places(data: bytes) -> Iterator[Place]:
+    """Damaged rows are left out, and so is one that is cut off."""
+    for offset in range(0, len(data) - ROW_BYTES + 1, ROW_BYTES):
+        row = data[offset : offset + _ROW.size]
+        (check,) = _CHECK.unpack_from(data, offset + _ROW.size)
+        if zlib.crc32(row) == check:
+            yield Place(*_ROW.unpack(row))
+
+
+def pack_episodes(common: dict[str, Any], episodes: Sequence[PackedEpisode], level: int) -> bytes:
+    """The payload of a block: what the process is like, and its episodes with all they did."""
+    sizes = [[len(each.actions), len(each.rewards)] for each in episodes]
+    table = ",".join([each.facts for each in episodes])
+    head = json.dumps({**common, "sizes": sizes})[:-1]
+    text = f'{head},"episodes":[{table}]}}'.encode()
+    parts = [len(text).to_bytes(4, "little"), text]
+    for each in episodes:
+        parts += (each.actions, each.rewards)
+    return zlib.compress(b"".join(parts), level)
+
+
+def parse_episodes(payload: bytes) -> tuple[dict[str, Any], list[ParsedEpisode]]:
+    """Raises ValueError for what `pack_episodes` did not write."""
+    try:
+        data = zlib.decompress(payload)
+        at = 4 + int.from_bytes(data[:4], "little")
+        common: dict[str, Any] = json.loads(data[4:at])
+        found = []
+        table = zip(common.pop("episodes"), common.pop("sizes"))  # noqa: B905  # Python 3.9
+        for facts, (actions, rewards) in table:
+            middle, end = at + actions, at + actions + rewards
+            found.append(ParsedEpisode(facts, data[at:middle], data[middle:end]))
+            at = end
+    except (zlib.error, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"no episodes: {error}") from error
+    return common, found

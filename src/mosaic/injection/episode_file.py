@@ -1,0 +1,159 @@
+"""EpisodeFile: the recorded episodes of this process, appended to a file of its own.
+
+Used by the thread that sends. The file is opened for each write: a script may fork, or close
+descriptors it does not know and use their numbers for files of its own.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mosaic.contracts.process_recording import PackedEpisode, pack_episodes, process_file_name
+from mosaic.contracts.recording_file import BlockKind, pack_block
+from mosaic.injection.packing import packed
+from mosaic.injection.tape import Recorded
+
+DEFAULT_LIMIT = 1_000_000_000  # of all files of the attempt
+_LEVEL = 1  # of zlib: more takes three times as long and saves a tenth
+_NOT_AT_ALL = 0  # actions that are larger than rewards are continuous: nothing to compress
+_BLOCK_BYTES = 8_000_000
+_COUNTED_EVERY = 4_000_000  # bytes of ours between two looks at what the others have written
+_TRIES = 100
+
+
+class EpisodeFile:
+    def __init__(self, folder: str, attempt: int, limit: int, note: Callable[[str], None]) -> None:
+        self._folder, self._attempt, self._limit, self._note = Path(folder), attempt, limit, note
+        self._about_us = _where_we_run()
+        self.start_over()
+
+    def start_over(self) -> None:
+        """After a fork: the file is the parent's."""
+        self.process = 0  # the number of the file; 0 as long as there is none
+        self.is_over = False
+        self._written = 0
+        self._total, self._counted_at = 0, -_COUNTED_EVERY
+
+    def write(self, episodes: Sequence[tuple[int, Recorded]]) -> None:
+        """Episodes and their numbers in this process. Never raises."""
+        if self.is_over or not episodes:
+            return
+        try:
+            waiting: list[tuple[int, PackedEpisode]] = []
+            environments: list[dict[str, Any]] = []  # those that are waited for
+            size = 0
+            for number, recorded in episodes:
+                try:
+                    episode = packed(recorded, number, _place_of(recorded[0], environments))
+                except (TypeError, ValueError, OverflowError) as error:
+                    name = recorded[0]["env_id"]
+                    self._note(f"an episode of {name} cannot be replayed: {error}")
+                    continue
+                waiting.append((number, episode))
+                size += len(episode.actions) + len(episode.rewards)
+                if size > _BLOCK_BYTES:
+                    self._append(waiting, environments)
+                    waiting, environments, size = [], [], 0
+            if waiting:
+                self._append(waiting, environments)
+        except Exception as error:  # noqa: BLE001  # the script goes on
+            reason = getattr(error, "strerror", None) or str(error)
+            self._end(f"its file cannot be written: {reason}")
+
+    def _append(
+        self, numbered: Sequence[tuple[int, PackedEpisode]], environments: list[dict[str, Any]]
+    ) -> None:
+        if self.is_over:
+            return
+        episodes = [episode for _, episode in numbered]
+        is_continuous = any(len(each.actions) >= len(each.rewards) for each in episodes)
+        common = {**self._about_us, "environments": environments}
+        payload = pack_episodes(common, episodes, _NOT_AT_ALL if is_continuous else _LEVEL)
+        first, last = numbered[0][0], numbered[-1][0]
+        block = pack_block(
+            BlockKind.EPISODES,
+            payload,
+            first_episode=first,
+            episodes=last - first + 1,
+        )
+        if self._size_of_all() + len(block) > self._limit:
+            self._end(f"it reached its limit of {self._limit / 1e6:.0f} MB")
+            return
+        self._write(block)
+
+    def _size_of_all(self) -> int:
+        if self._written - self._counted_at >= _COUNTED_EVERY:
+            self._counted_at = self._written
+            self._total = 0
+            mine = f"attempt-{self._attempt}."
+            with os.scandir(self._folder) as entries:
+                for entry in entries:
+                    if entry.name.startswith(mine):
+                        self._total += entry.stat().st_size
+        return self._total + self._written - self._counted_at
+
+    def _write(self, block: bytes) -> None:
+        fd = self._open()
+        try:
+            size = os.fstat(fd).st_size
+            view = memoryview(block)
+            try:
+                while view:
+                    view = view[os.write(fd, view) :]
+            except OSError:
+                os.ftruncate(fd, size)  # room for others, and no torn block
+                raise
+        finally:
+            os.close(fd)
+        self._written += len(block)
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+        if self.process:
+            name = process_file_name(self._attempt, self.process)
+            return os.open(self._folder / name, flags)
+        number = time.time_ns() // 1000  # unlike a process id, not given twice
+        for candidate in range(number, number + _TRIES):
+            name = process_file_name(self._attempt, candidate)
+            try:
+                fd = os.open(self._folder / name, flags | os.O_CREAT | os.O_EXCL, 0o600)
+            except FileExistsError:
+                continue
+            self.process = candidate
+            return fd
+        raise OSError(errno.EEXIST, "all names are taken")
+
+    def _end(self, reason: str) -> None:
+        self.is_over = True
+        self._note(f"episodes from here on cannot be replayed, their recording ended: {reason}")
+        try:
+            end = zlib.compress(json.dumps({"reason": reason}).encode())
+            self._write(pack_block(BlockKind.END, end))
+        except OSError:
+            pass  # as said
+
+
+def _place_of(environment: dict[str, Any], table: list[dict[str, Any]]) -> int:
+    """Most episodes are of one environment, or of many that are alike."""
+    try:
+        return table.index(environment)
+    except ValueError:
+        table.append(environment)
+        return len(table) - 1
+
+
+def _where_we_run() -> dict[str, Any]:
+    """Where environments can be made again: this interpreter, with the folder of its script."""
+    folder = sys.path[0] if sys.path else ""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if main:
+        folder = str(Path(main).absolute().parent)
+    return {"python": sys.executable or "", "folder": folder}

@@ -1,0 +1,135 @@
+"""Episodes of watched scripts simulated again, in the interpreter of the script.
+
+What it needs is the script's: Gymnasium, 0.26 or newer, and numpy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from mosaic.contracts.replay import EpisodeStart, Moment, ReplayEnvironment
+from mosaic.errors import WorkerError
+from mosaic.injection.headless import drawing_variables
+from mosaic.injection.rendering import Renderer, reason_without_view
+
+_SETTINGS = {"env_id", "kwargs", "max_episode_steps", "entry_point"}
+_PLAIN = {"int": int, "float": float, "bool": bool}
+
+
+def make_environment(settings: Mapping[str, Any]) -> ReplayEnvironment:
+    """`settings`: as `mosaic.injection.made_environment` tells them."""
+    if settings.keys() != _SETTINGS:
+        raise WorkerError("These are not the settings of a watched script's episode")
+    for name, value in drawing_variables(os.environ).items():
+        os.environ.setdefault(name, value)
+    gymnasium: Any = importlib.import_module("gymnasium")
+    _make_known(gymnasium, settings["env_id"], settings["entry_point"])
+    limit = settings["max_episode_steps"]
+    kwargs = {**settings["kwargs"], "disable_env_checker": True}
+    if limit is not None:
+        kwargs["max_episode_steps"] = limit
+    env = gymnasium.make(settings["env_id"], **kwargs)
+    while limit is None and type(env).__name__ == "TimeLimit":
+        env = env.env
+    return ScriptReplay(env)
+
+
+def _make_known(gymnasium: Any, env_id: str, entry_point: str) -> None:
+    """Packages register their environments when they are imported; scripts may do it for them."""
+    registry = gymnasium.envs.registration.registry
+    if env_id in registry:
+        return
+    module = entry_point.partition(":")[0]
+    with contextlib.suppress(ImportError):
+        importlib.import_module(module.partition(".")[0])
+    if env_id in registry:
+        return
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise WorkerError(
+            f"{env_id} cannot be made again: {error}",
+            hint="is the package of the environment installed where the script ran?",
+        ) from error
+    if env_id not in registry:
+        gymnasium.register(env_id, entry_point=entry_point)
+
+
+class ScriptReplay:
+    def __init__(self, env: Any) -> None:
+        self._env = env
+        self._was = ""
+
+    def begin(self, start: EpisodeStart) -> Any:
+        details = start.details
+        self._was = str(details.get("was", ""))
+        options = details.get("options")
+        if "seed" in details:
+            observation, _ = self._env.reset(seed=int(details["seed"]), options=options)
+        else:
+            self._env.unwrapped.np_random = _generator(details.get("random_state"))
+            observation, _ = self._env.reset(options=options)
+        for action in start.lead_actions:
+            observation = self.step(action).observation
+        return observation
+
+    def step(self, action: Any) -> Moment:
+        observation, reward, terminated, truncated, _ = self._env.step(self._as_given(action))
+        return Moment(observation, float(reward), bool(terminated), bool(truncated))
+
+    def picture(self) -> Any:
+        core = self._env.unwrapped
+        reason = reason_without_view(core)
+        if reason is not None:
+            raise WorkerError(f"This environment draws no pictures: {reason}")
+        return Renderer(core)()
+
+    def close(self) -> None:
+        self._env.close()
+
+    def _as_given(self, action: Any) -> Any:
+        """As the script gave it: numbers of Python and of numpy do not always add up alike."""
+        if self._was in _PLAIN:
+            return _PLAIN[self._was](action)
+        if self._was:
+            numpy: Any = importlib.import_module("numpy")
+            return numpy.dtype(self._was).type(action)
+        if isinstance(action, (dict, list, str)):
+            return _from_json(self._env.action_space, action)
+        return action
+
+
+def _generator(state: Any) -> Any:
+    random: Any = importlib.import_module("numpy.random")
+    try:
+        bits = getattr(random, str(state["bit_generator"]))()
+        bits.state = state
+        return random.Generator(bits)
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise WorkerError(
+            f"The recorded state of the random numbers cannot be used: {error}",
+            hint="was it recorded with another version of numpy?",
+        ) from error
+
+
+def _from_json(space: Any, value: Any) -> Any:
+    """What a dictionary, a tuple or a list in JSON was, as the action space has it."""
+    numpy: Any = importlib.import_module("numpy")
+    try:
+        name = type(space).__name__
+        if name == "Dict":
+            return {key: _from_json(part, value[key]) for key, part in space.spaces.items()}
+        if name == "Tuple":
+            parts = zip(space.spaces, value, strict=True)
+            return tuple(_from_json(part, item) for part, item in parts)
+        if name in ("Box", "MultiDiscrete", "MultiBinary"):
+            return numpy.array(value, space.dtype).reshape(space.shape)
+        return value
+    except (TypeError, ValueError, KeyError) as error:
+        raise WorkerError(
+            f"The recorded action {str(value)[:80]} is none of {space}: {error}"
+        ) from error
