@@ -200,5 +200,5 @@ def _outlook(counts: Sequence[int], more: int | None) -> str:
     bound = "" if fewest == most else "up to "
     plan = f"{seeds_text(fewest + more)} each ({bound}{more} more)"
     if fewest < 2:
-        return f". {plan} are the least to tell anything."
+        return f". {plan} are the least for a rank test to tell anything."
     return f". If the difference is what it looks like, about {plan} would show it."
