@@ -57,7 +57,7 @@ def decoded(text: str) -> Any:
         ({1: np.int64(2), (3, 4): [math.nan]}, {"1": 2, "(3, 4)": ["NaN"]}),
         ({"deep": [{"deeper": (math.inf,)}]}, {"deep": [{"deeper": ["Infinity"]}]}),
         ({3, 1, 2}, [1, 2, 3]),
-        ({"set": frozenset({"b", "a"})}, {"set": ["a", "b"]}),
+        pytest.param({"set": frozenset({"b", "a"})}, {"set": ["a", "b"]}, id="a set of texts"),
         (PurePosixPath("a/b"), "PurePosixPath('a/b')"),
         pytest.param(object(), "<object>", id="an object"),
         ("\ud800", "?"),
