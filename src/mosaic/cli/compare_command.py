@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.human import moment
+from mosaic.cli.numbers import positive
 from mosaic.cli.run_reference import LATEST, choose_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import say, say_json
@@ -37,7 +38,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--metric", metavar="NAME", help="default: the episodic return")
     parser.add_argument(
-        "--last", type=_positive, metavar="N", help="final performance: so many values; 100"
+        "--last", type=positive, metavar="N", help="final performance: so many values; 100"
     )
     parser.add_argument(
         "--lower-is-better", action="store_true", help="the metric is one to be small, like a loss"
@@ -154,10 +155,3 @@ def _write(path: Path, data: bytes) -> None:
         raise RequestError(
             f"{path} cannot be written: {error.strerror}", hint="choose another place"
         ) from error
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number

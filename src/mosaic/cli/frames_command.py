@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.live_frames import LiveView, line_of, make_renderer, watched_slots
+from mosaic.cli.numbers import number_between, positive
 from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, say
@@ -37,12 +38,14 @@ def add(commands: Any) -> None:
     )
     which.add_argument(
         "--grid",
-        type=_positive,
+        type=positive,
         default=DEFAULT_SLOTS,
         metavar="N",
         help=f"the first N environments as tiles (default {DEFAULT_SLOTS})",
     )
-    parser.add_argument("--fps", type=_rate, default=30.0, metavar="F", help="default 30")
+    parser.add_argument(
+        "--fps", type=number_between(0.1, MOST_FPS), default=30.0, metavar="F", help="default 30"
+    )
     parser.add_argument("--style", choices=STYLES, default=AUTO, help="how to draw")
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--once", action="store_true", help="show one picture and return")
@@ -53,45 +56,27 @@ def add(commands: Any) -> None:
     )
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
-        "--seconds", type=_duration, metavar="S", help=f"with --mp4 (default {DEFAULT_SECONDS:g})"
+        "--seconds",
+        type=number_between(0.001, 1e6),
+        metavar="S",
+        help=f"with --mp4 (default {DEFAULT_SECONDS:g})",
     )
-    length.add_argument("--frames", type=_positive, metavar="N", help="with --mp4")
+    length.add_argument("--frames", type=positive, metavar="N", help="with --mp4")
     parser.add_argument(
         "--keep",
-        type=_positive,
+        type=positive,
         default=DEFAULT_KEEP,
         metavar="N",
         help=f"with --record: how many clips (default {DEFAULT_KEEP})",
     )
     parser.add_argument(
         "--wait",
-        type=_duration,
+        type=number_between(0.001, 1e6),
         default=30.0,
         metavar="S",
         help="with --png and --once: for a frame (default 30)",
     )
     parser.set_defaults(handler=frames)
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0.1 <= value <= MOST_FPS:
-        raise ValueError(text)
-    return value
-
-
-def _duration(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1e6:
-        raise ValueError(text)
-    return value
 
 
 def frames(arguments: argparse.Namespace) -> int:

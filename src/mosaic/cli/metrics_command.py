@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mosaic.cli.human import age, amount, count, decimal
+from mosaic.cli.numbers import natural
 from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.sparkline import sparkline
@@ -32,20 +33,13 @@ def add(commands: Any) -> None:
     )
     metrics.add_argument(
         "--points",
-        type=_natural,
+        type=natural,
         metavar="N",
         default=DEFAULT_POINTS,
         help=f"rows per curve (default {DEFAULT_POINTS}, 0: every point)",
     )
     metrics.add_argument("--json", action="store_true", help="machine-readable output")
     metrics.set_defaults(handler=show_metrics)
-
-
-def _natural(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
 
 
 def show_metrics(arguments: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.human import amount, decimal
+from mosaic.cli.numbers import natural, number_between, positive
 from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json
@@ -33,41 +34,26 @@ def add(commands: Any) -> None:
         metavar="N",
         help="its number, or last (default), best, worst",
     )
-    parser.add_argument("--attempt", type=_count, metavar="A", help="default: the latest with it")
+    parser.add_argument("--attempt", type=positive, metavar="A", help="default: the latest with it")
     parser.add_argument("--list", action="store_true", help="show the episodes of the run")
-    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="with --list")
+    parser.add_argument("--limit", type=positive, default=20, metavar="N", help="with --list")
     parser.add_argument("--verify", action="store_true", help="only compare it with its record")
     parser.add_argument("--json", action="store_true", help="the comparison or the list as JSON")
     parser.add_argument("--mp4", type=Path, metavar="OUT", help="write a video")
     parser.add_argument("--png", type=Path, metavar="OUT", help="write one picture")
-    parser.add_argument("--step", type=_step, metavar="K", help="with --png: of this step")
+    parser.add_argument("--step", type=natural, metavar="K", help="with --png: of this step")
     parser.add_argument(
-        "--fps", type=_rate, default=DEFAULT_FPS, metavar="F", help="steps a second (default 30)"
+        "--fps",
+        type=number_between(0.01, 1000),
+        default=DEFAULT_FPS,
+        metavar="F",
+        help="steps a second (default 30)",
     )
-    parser.add_argument("--speed", type=_rate, default=1.0, metavar="X", help="times faster")
+    parser.add_argument(
+        "--speed", type=number_between(0.01, 1000), default=1.0, metavar="X", help="times faster"
+    )
     parser.add_argument("--style", choices=STYLES, default=AUTO, help="how to draw")
     parser.set_defaults(handler=replay)
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def _step(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
-
-
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0.01 <= value <= 1000:
-        raise ValueError(text)
-    return value
 
 
 def replay(arguments: argparse.Namespace) -> int:

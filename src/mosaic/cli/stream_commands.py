@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from mosaic.cli.numbers import natural
 from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.contracts.events import EventType
@@ -21,12 +22,12 @@ def add(commands: Any) -> None:
     which = logs.add_mutually_exclusive_group()
     which.add_argument("--stdout", dest="stream", action="store_const", const="stdout", default="")
     which.add_argument("--stderr", dest="stream", action="store_const", const="stderr")
-    logs.add_argument("--tail", type=_natural, default=0, metavar="N", help="last N lines only")
+    logs.add_argument("--tail", type=natural, default=0, metavar="N", help="last N lines only")
     logs.add_argument("--search", metavar="TEXT", help="only lines with this text, of any runs")
     logs.add_argument("--regex", action="store_true", help="TEXT is a regular expression")
     logs.add_argument("-i", "--ignore-case", action="store_true", help="with --search")
     logs.add_argument(
-        "--limit", type=_natural, default=1000, metavar="N", help="with --search (default 1000)"
+        "--limit", type=natural, default=1000, metavar="N", help="with --search (default 1000)"
     )
     logs.add_argument("--json", action="store_true", help="with --search: JSON lines")
     logs.set_defaults(handler=show_logs)
@@ -43,13 +44,6 @@ def add(commands: Any) -> None:
         help=f"only this type (repeatable): {', '.join(EventType)}",
     )
     events.set_defaults(handler=show_events)
-
-
-def _natural(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
 
 
 def show_logs(arguments: argparse.Namespace) -> int:

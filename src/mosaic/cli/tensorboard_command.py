@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mosaic.cli.numbers import whole_between
 from mosaic.cli.run_reference import GROUP_HELP, resolve_runs
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable, say, say_json
@@ -26,7 +27,13 @@ def add(commands: Any) -> None:
         "tensorboard", help="show runs in TensorBoard, until the command is ended"
     )
     parser.add_argument("runs", metavar="RUN", nargs="+", help=GROUP_HELP)
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="default: a free one")
+    parser.add_argument(
+        "--port",
+        type=whole_between(0, MAX_PORT),
+        default=0,
+        metavar="N",
+        help="default: a free one",
+    )
     parser.add_argument("--open", action="store_true", help="open it in the browser")
     parser.add_argument(
         "--print", action="store_true", help="only print the command that would show the same"
@@ -34,13 +41,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--python", metavar="PATH", help="interpreter that has TensorBoard")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(handler=tensorboard)
-
-
-def _port(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= MAX_PORT:
-        raise ValueError(text)
-    return value
 
 
 def tensorboard(arguments: argparse.Namespace) -> int:

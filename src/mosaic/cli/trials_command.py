@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mosaic.cli.numbers import positive
 from mosaic.cli.run_reference import resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import say, say_json, say_table
@@ -36,17 +37,10 @@ def add(commands: Any) -> None:
         default=[],
         help="only trials in this state (repeatable)",
     )
-    parser.add_argument("--limit", type=_natural, metavar="N", help="how many; default: all")
+    parser.add_argument("--limit", type=positive, metavar="N", help="how many; default: all")
     parser.add_argument("-f", "--follow", action="store_true", help="stay and show what changes")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(handler=trials)
-
-
-def _natural(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
 
 
 def trials(arguments: argparse.Namespace) -> int:

@@ -180,6 +180,15 @@ async def test_a_recording_that_ended_says_why_there_is_no_more(tmp_path: Path) 
     assert "its recording ended before: it reached its limit" in recording.problem
 
 
+async def test_an_episode_that_has_only_just_ended_may_not_be_written_yet(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, lines.registered(), lines.episode(1))
+    Home(folder).run(lines.RUN_ID).recordings.mkdir()
+    recording = await found(folder, record_of(state=RunState.EXEC), worker())
+    assert "not written yet" in recording.problem
+    recording = await found(folder, record_of(), worker())
+    assert "not written yet" not in recording.problem
+
+
 async def test_a_damaged_recording_is_named(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, lines.registered(), lines.episode(1))
     path = Home(folder).run(lines.RUN_ID).recordings / recording_name(1)
