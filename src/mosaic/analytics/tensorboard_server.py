@@ -74,13 +74,18 @@ class TensorBoardServer:
         if self._process is not None:
             self._process.wait()
 
+    def ask_to_end(self) -> None:
+        """`wait` returns soon after. May be called by a signal handler."""
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+
     def stop(self) -> None:
+        self.ask_to_end()
         process, self._process = self._process, None
         self.url = ""
         if process is not None:
-            assert process.stdin is not None and process.stdout is not None
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()  # the word to end
+            assert process.stdout is not None
             try:
                 process.wait(_STOP_TIMEOUT_S)
             except subprocess.TimeoutExpired:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from mosaic.errors import MosaicError, RequestError
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import FrameType
 
     from mosaic.analytics.tensorboard_logs import NamedLog
     from mosaic.analytics.tensorboard_tree import LogTree
@@ -63,8 +65,16 @@ def _serve(tree: LogTree, shown: dict[str, Path], arguments: argparse.Namespace)
     from mosaic.analytics.tensorboard_server import TensorBoardServer
 
     server = TensorBoardServer(tree, port=arguments.port, python=arguments.python)
+    interrupts: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        server.ask_to_end()
+
     try:
         url = server.start()
+        # From here on no exception: it would be lost where it hits a finalizer or a callback.
+        signal.signal(signal.SIGINT, end)
         if arguments.json:
             runs = {name: str(folder) for name, folder in shown.items()}
             say_json({"url": url, "pid": server.pid, "runs": runs})
@@ -80,6 +90,8 @@ def _serve(tree: LogTree, shown: dict[str, Path], arguments: argparse.Namespace)
         return 0
     finally:
         server.stop()
+    if interrupts:
+        return 0
     raise RequestError("TensorBoard has ended by itself", hint="start the command again")
 
 
