@@ -447,5 +447,7 @@ def test_a_command_reaches_the_worker_and_checkpoints_go_when_nobody_wants_them(
     assert point.value == 7
     checkpoint = daemon.home.run(run_id).directory / record.checkpoint_uri
     wait_until(lambda: checkpoint.exists() is is_kept, 5, "the keep rule")
-    listed = json.loads(daemon.home.run(run_id).manifest.read_bytes())["checkpoints"]
-    assert bool(listed) is is_kept
+    manifest = daemon.home.run(run_id).manifest
+    wait_until(
+        lambda: bool(json.loads(manifest.read_bytes())["checkpoints"]) is is_kept, 5, "the list"
+    )

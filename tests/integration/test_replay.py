@@ -163,9 +163,9 @@ def test_a_video_that_fails_leaves_nothing(
         (("--png", "/nowhere/at/all.png"), "There is no folder"),
         (("--png", "{folder}/x.png", "--step", "100000"), "the episode has steps 0 to"),
         (("--png", "{folder}"), "cannot be written"),
-        (("--fps", "0"), "argument --fps: invalid"),
-        (("--speed", "nan"), "argument --speed: invalid"),
-        (("--attempt", "0"), "argument --attempt: invalid"),
+        (("--fps", "0"), "argument --fps: 0 is not between"),
+        (("--speed", "nan"), "argument --speed: nan is not between"),
+        (("--attempt", "0"), "argument --attempt: 0 is less than 1"),
     ],
 )
 def test_wrong_words_are_refused(
