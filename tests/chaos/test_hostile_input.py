@@ -178,6 +178,7 @@ ANSWERS = {
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.NOT_FOUND,
     grpc.StatusCode.DATA_LOSS,  # an import that is no archive
+    grpc.StatusCode.RESOURCE_EXHAUSTED,  # one larger than the disk
     grpc.StatusCode.FAILED_PRECONDITION,
     grpc.StatusCode.UNAUTHENTICATED,
 }

@@ -39,6 +39,8 @@ MAX_METRICS_BYTES = 12 * 1024 * 1024
 INFO_BYTES = 50
 PAGE_ROWS = 1_000
 MAX_PAGE_ROWS = 10_000
+# SQLite counts no further; a request can.
+MAX_CURSOR = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class SeriesQuestion:
             return bucketed_series(store, name, self.first_step, self.last_step, self.buckets)
         share = MAX_SERIES_ROWS // self.count
         limit = min(self.limit or share, share)
-        return point_series(store, name, self.first_step, self.last_step, self.after_cursor, limit)
+        after = min(self.after_cursor, MAX_CURSOR)
+        return point_series(store, name, self.first_step, self.last_step, after, limit)
 
 
 class RunHistory:
@@ -166,7 +169,8 @@ class RunHistory:
 
         def read(store: StoreReader) -> tuple[Page, int]:
             total = int(store.rows("SELECT episodes FROM ingest_state")[0][0])
-            return episode_page(store, chosen, rows, after_cursor, episode_index), total
+            after = min(after_cursor, MAX_CURSOR)
+            return episode_page(store, chosen, rows, after, episode_index), total
 
         return await self._ask(run_id, read) or (Page(), 0)
 
@@ -178,10 +182,10 @@ class RunHistory:
         after_cursor: int,
         limit: int,
     ) -> Page:
-        rows = min(limit or PAGE_ROWS, MAX_PAGE_ROWS)
+        rows, after = min(limit or PAGE_ROWS, MAX_PAGE_ROWS), min(after_cursor, MAX_CURSOR)
         return (
             await self._ask(
-                run_id, lambda store: step_page(store, rows, after_cursor, episode_index, attempt)
+                run_id, lambda store: step_page(store, rows, after, episode_index, attempt)
             )
             or Page()
         )
