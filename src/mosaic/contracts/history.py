@@ -26,7 +26,7 @@ class MetricSeries:
     lows: tuple[float, ...]
     highs: tuple[float, ...]
     counts: tuple[int, ...]
-    timestamps: tuple[float, ...]  # of the last point of each bucket
+    timestamps: tuple[float, ...]  # the latest in each bucket
     points: int  # in the range asked for
     next_cursor: int = 0  # 0: nothing more
 
