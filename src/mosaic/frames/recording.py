@@ -86,6 +86,7 @@ class Clips:
 
     def close(self) -> str:
         self._accept(self._recorder.close())
+        self._retain()  # an interrupt may have come between deleting clips and listing the rest
         if self._problem:
             raise WorkerError(f"Recording ended: {self._problem}")
         frames = sum(movie.frames for movie in self._written)
@@ -98,10 +99,13 @@ class Clips:
                 self._problem = movie.error
             elif movie.frames:
                 self._written.append(movie)
-                try:
-                    self._folder.retain(self._keep)
-                except (MosaicError, OSError) as error:
-                    self._problem = str(error)
+                self._retain()
+
+    def _retain(self) -> None:
+        try:
+            self._folder.retain(self._keep)
+        except (MosaicError, OSError) as error:
+            self._problem = str(error)
 
 
 def movie_text(movie: Movie) -> str:

@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from mosaic.contracts.manifest import read_manifest
 from mosaic.errors import DependencyError, WorkerError
 from mosaic.fastlane.tiling import Picture
 from mosaic.frames.clips import MOST_FRAMES, ClipFolder
@@ -146,6 +147,23 @@ def test_numbers_go_on_where_the_last_recording_ended(
     clips.take(RED, 0)
     clips.close()
     assert clips_in(folder) == ["clip-0041.mp4", "clip-0042.mp4"]
+
+
+def test_an_interrupt_between_deleting_and_listing_leaves_a_true_list(
+    recorder: CountingRecorder, folder: ClipFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clips = Clips(cast(Recorder, recorder), folder, keep=1)
+
+    def interrupt(clips_kept: int) -> list[str]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(folder, "retain", interrupt)
+        for number in range(MOST_FRAMES):
+            clips.take(RED, number)
+    clips.close()
+    manifest = read_manifest(folder.path.parent / "analytics.json")
+    assert manifest is not None and manifest.videos == ("videos/clip-0001.mp4",)
 
 
 def test_an_encoder_that_fails_ends_the_recording_with_its_reason(
