@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from learning.curves import last_returns_mean, thinned
 from learning.experiments import Experiment, chosen
 from learning.results import FOLDER, Result, Seed, load, store
-from mosaic.cli.catalogue import find_algorithm
-from mosaic.cli.training_config import run_document
 from mosaic.client import TrainerClient
+from mosaic.front.catalogue import find_algorithm
+from mosaic.front.training_config import run_document
 
 
 def main() -> int:

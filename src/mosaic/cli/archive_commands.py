@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.control_commands import for_each
-from mosaic.cli.human import size
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import printable, say
 from mosaic.errors import RequestError
+from mosaic.front.human import size
+from mosaic.front.run_reference import HELP, resolve_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -43,7 +43,7 @@ def archive_runs(arguments: argparse.Namespace) -> int:
 
 def archive_path(out: str | None, name: str, run_id: str, is_only: bool) -> Path:
     """A folder gets a file named after the run; a file is taken for a single run only."""
-    from mosaic.cli.submission import label
+    from mosaic.front.training_config import label
 
     file_name = f"{label(name).strip('-.') or 'run'}-{run_id}{SUFFIX}"
     if out is None:

@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
 
 
 def list_algorithms(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.catalogue import algorithms
+    from mosaic.front.catalogue import algorithms
 
     found = sorted(algorithms(), key=lambda item: (not item.is_available, item.name))
     if arguments.json:
@@ -46,7 +46,7 @@ def list_algorithms(arguments: argparse.Namespace) -> int:
 
 
 def list_environments(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.catalogue import environments
+    from mosaic.front.catalogue import environments
 
     found = environments()
     if arguments.family:

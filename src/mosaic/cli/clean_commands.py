@@ -8,11 +8,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.control_commands import for_each_run
-from mosaic.cli.human import age, amount, size
-from mosaic.cli.run_reference import HELP
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import confirmed, paint, printable, say, say_json, say_table
 from mosaic.errors import ConsentError, RequestError
+from mosaic.front.human import age, amount, size
+from mosaic.front.run_reference import HELP
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

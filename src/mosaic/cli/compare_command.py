@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.human import moment
 from mosaic.cli.numbers import positive
-from mosaic.cli.run_reference import LATEST, choose_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import say, say_json
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError, UnknownRunError
+from mosaic.front.human import moment
+from mosaic.front.run_reference import LATEST, choose_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

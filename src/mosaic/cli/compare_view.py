@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mosaic.cli.human import amount, count, decimal
 from mosaic.cli.terminal import paint, printable, say, say_table
 from mosaic.compare.published import BELOW, UNCHECKED
+from mosaic.front.human import amount, count, decimal
 
 if TYPE_CHECKING:
     from mosaic.compare.comparison import Comparison

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.failures import report
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import printable, say
 from mosaic.errors import MosaicError, TrainerUnreachableError
+from mosaic.front.run_reference import HELP, resolve_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

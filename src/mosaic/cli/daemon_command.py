@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.human import age, amount
 from mosaic.cli.session import home_of
 from mosaic.cli.terminal import paint, printable, say, say_fields, say_json
 from mosaic.errors import DaemonConflictError, TrainerUnreachableError
+from mosaic.front.human import age, amount
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

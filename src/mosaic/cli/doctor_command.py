@@ -18,8 +18,8 @@ def add(commands: Any) -> None:
 
 
 def examine(arguments: argparse.Namespace) -> int:
-    from mosaic.cli import machine_checks
     from mosaic.cli.submission import say_checks
+    from mosaic.front import machine_checks
 
     home = home_of(arguments)
     results = machine_checks.check_machine(home)

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.human import amount, count
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, printable, say, say_json
+from mosaic.front.human import amount, count
+from mosaic.front.run_reference import HELP, resolve_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

@@ -8,11 +8,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mosaic.cli.failures import INTERRUPTED, outcome_status
-from mosaic.cli.human import duration
 from mosaic.cli.interruption import certain_interrupt
-from mosaic.cli.run_view import progress_line, progress_parts, remaining_s, say_end, state_word
+from mosaic.cli.run_view import progress_line, say_end
 from mosaic.cli.terminal import cut, is_terminal, printable, say, say_json
 from mosaic.contracts.run_record import RunRecord
+from mosaic.front.human import duration
+from mosaic.front.run_words import progress_parts, remaining_s, state_word
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mosaic.cli.failures import INTERRUPTED, outcome_status
-from mosaic.cli.human import decimal
 from mosaic.cli.interruption import certain_interrupt
 from mosaic.cli.run_view import progress_line, say_end
 from mosaic.cli.terminal import printable, say, say_json
 from mosaic.contracts.run_record import RunRecord
+from mosaic.front.human import decimal
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.live_frames import LiveView, line_of, make_renderer, watched_slots
 from mosaic.cli.numbers import number_between, positive
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, say
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError, RunStateError
 from mosaic.fastlane.layout import DEFAULT_SLOTS
 from mosaic.frames.drawing import AUTO, STYLES
+from mosaic.front.run_reference import HELP, resolve_run
 
 if TYPE_CHECKING:
     from mosaic.cli.run_fate import RunFate

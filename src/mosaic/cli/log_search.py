@@ -7,12 +7,12 @@ import json
 import sys
 from dataclasses import asdict
 
-from mosaic.cli.human import amount
-from mosaic.cli.run_reference import resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable, say
 from mosaic.contracts.history import LogMatch
 from mosaic.errors import RequestError
+from mosaic.front.human import amount
+from mosaic.front.run_reference import resolve_run
 
 NOTHING_FOUND = 1  # as grep has it
 

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mosaic.cli.human import age, amount, count, decimal
 from mosaic.cli.numbers import natural
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.sparkline import sparkline
 from mosaic.cli.terminal import paint, printable, say, say_json, say_table
 from mosaic.contracts.history import MetricInfo, MetricSeries
 from mosaic.errors import RequestError
+from mosaic.front.human import age, amount, count, decimal
+from mosaic.front.run_reference import HELP, resolve_run
 
 DEFAULT_POINTS = 10
 SPARKLINE_WIDTH = 60

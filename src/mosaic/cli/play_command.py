@@ -30,8 +30,8 @@ def add(commands: Any) -> None:
 
 
 def play(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.policy_reference import find_policy
     from mosaic.cli.run_command import find_worker
+    from mosaic.front.policy_reference import find_policy
 
     with open_client(arguments) as client:
         policy = find_policy(client, arguments.policy, arguments.worker)

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import say, say_table
 from mosaic.cli.train_command import whole_number
-from mosaic.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mosaic.cli.policy_reference import PolicyReference
     from mosaic.client import TrainerClient
-
-MEMORY_MB = 2048
 
 
 def add(commands: Any) -> None:
@@ -57,7 +53,8 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.policy_reference import find_policy
+    from mosaic.front.policy_config import evaluation_document
+    from mosaic.front.policy_reference import find_policy
 
     with open_client(arguments) as client:
         policy = find_policy(client, arguments.policy, arguments.worker)
@@ -69,63 +66,37 @@ def evaluate(arguments: argparse.Namespace) -> int:
             "eval_deterministic": False if arguments.stochastic else None,
             "seed_override": arguments.seed,
             "eval_capture_video": arguments.video or None,
-            "cuda": arguments.cuda or None,
         }
-        extras = {name: value for name, value in given.items() if value is not None}
-        settings: dict[str, Any] = {
-            "extras": {"mode": "policy_eval", "policy_path": str(policy.checkpoint), **extras}
-        }
-        overrides = {"env_id": arguments.env_id, "algo": arguments.algo}
-        settings |= {name: value for name, value in overrides.items() if value is not None}
-        return _submit(client, arguments, policy, f"eval-{policy.label}", settings)
+        document = evaluation_document(
+            policy,
+            {name: value for name, value in given.items() if value is not None},
+            env_id=arguments.env_id,
+            algo=arguments.algo,
+            name=arguments.name,
+            use_gpu=arguments.cuda,
+        )
+        return _submit(client, arguments, document)
 
 
 def resume(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.policy_reference import find_policy
-    from mosaic.cli.set_values import parse_settings
+    from mosaic.front.policy_config import resuming_document
+    from mosaic.front.policy_reference import find_policy
+    from mosaic.front.set_values import parse_settings
 
     with open_client(arguments) as client:
-        policy = find_policy(client, arguments.policy, arguments.worker)
-        if policy.run is not None and not policy.run.is_over:
-            raise ConfigError(
-                f"The run {policy.run.run_name} is still running",
-                hint=f"stop it first: mosaic stop {policy.run.run_id}",
-                field="run",
-            )
-        extras: dict[str, Any] = {
-            "mode": "resume_training",
-            "checkpoint_path": str(policy.checkpoint),
-        }
-        if arguments.cuda:
-            extras["cuda"] = True
-        if parameters := parse_settings(arguments.set, {}):
-            extras["algo_params"] = parameters
-        settings: dict[str, Any] = {"extras": extras}
-        if arguments.total_timesteps is not None:
-            settings["total_timesteps"] = arguments.total_timesteps
-        return _submit(client, arguments, policy, f"{policy.label}-resumed", settings)
+        document = resuming_document(
+            find_policy(client, arguments.policy, arguments.worker),
+            total_timesteps=arguments.total_timesteps,
+            parameters=parse_settings(arguments.set, {}),
+            name=arguments.name,
+            use_gpu=arguments.cuda,
+        )
+        return _submit(client, arguments, document)
 
 
-def _submit(
-    client: TrainerClient,
-    arguments: argparse.Namespace,
-    policy: PolicyReference,
-    name: str,
-    settings: dict[str, Any],
-) -> int:
+def _submit(client: TrainerClient, arguments: argparse.Namespace, document: dict[str, Any]) -> int:
     from mosaic.cli.submission import submit_and_report
-    from mosaic.cli.training_config import run_document
 
-    parent = policy.run
-    document = run_document(
-        policy.worker,
-        arguments.name or name,
-        settings,
-        cpus=parent.cpus if parent else 1,
-        memory_mb=max(parent.memory_mb if parent else 0, MEMORY_MB),
-        gpus=int(arguments.cuda),
-        metadata={"lineage": {"parent_run": parent.run_id}} if parent else None,
-    )
     return submit_and_report(
         client,
         document,

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.human import amount, decimal
 from mosaic.cli.numbers import natural, number_between, positive
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json
 from mosaic.errors import RequestError, RunStateError, WorkerError
 from mosaic.frames.drawing import AUTO, STYLES
+from mosaic.front.human import amount, decimal
+from mosaic.front.run_reference import HELP, resolve_run
 
 if TYPE_CHECKING:
     from mosaic.contracts.replay import EpisodeRecording

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.human import amount, decimal
 from mosaic.cli.terminal import paint, say, say_json, say_table
 from mosaic.errors import RequestError
+from mosaic.front.human import amount, decimal
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.human import count, decimal
 from mosaic.cli.terminal import cut
+from mosaic.front.human import count, decimal
 
 if TYPE_CHECKING:
     from mosaic.replay.simulation import SimulatedStep

@@ -78,8 +78,8 @@ def find_worker(workers: list[WorkerInfo], name: str) -> WorkerCapabilities:
 
 def build_config(arguments: argparse.Namespace, capabilities: WorkerCapabilities) -> dict[str, Any]:
     """The TrainRunConfig that the command line describes."""
-    from mosaic.cli.set_values import parse_settings
     from mosaic.cli.submission import parse_environment
+    from mosaic.front.set_values import parse_settings
 
     schema = capabilities.config_schema
     settings = parse_settings(arguments.set, schema)
@@ -121,7 +121,7 @@ def resources(arguments: argparse.Namespace, capabilities: WorkerCapabilities) -
 
 def default_name(worker: str, settings: dict[str, Any]) -> str:
     """Worker, environment and seed, as far as known."""
-    from mosaic.cli.submission import label
+    from mosaic.front.training_config import label
 
     known = [worker, settings.get("env_id"), settings.get("seed")]
     name = "-".join(str(part) for part in known if part is not None)

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import time
 from collections.abc import Callable
-from pathlib import Path
 
-from mosaic.cli.human import age, amount, count, decimal, duration, moment
 from mosaic.cli.terminal import paint, printable, say, say_fields
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.front.human import age, count, decimal, duration, moment
+from mosaic.front.run_words import (
+    elapsed_s,
+    progress_parts,
+    remaining_s,
+    remarks_of,
+    state_word,
+    steps_text,
+)
 
-_STATE_WORDS = {
-    RunState.INIT: "queued",
-    RunState.HSHK: "starting",
-    RunState.RDY: "ready",
-    RunState.EXEC: "running",
-    RunState.PAUSE: "paused",
-    RunState.FAULT: "failing",
-}
 _OUTCOME_COLOURS = {Outcome.SUCCEEDED: "green", Outcome.FAILED: "red", Outcome.CANCELED: "yellow"}
-
-
-def state_word(record: RunRecord) -> str:
-    if record.outcome is not None:
-        return record.outcome.value
-    if record.stop_requested:
-        return "stopping"
-    if record.stalled:
-        return "stalled"
-    return _STATE_WORDS.get(record.state, record.state.value)
 
 
 def state_colour(record: RunRecord) -> str:
@@ -40,51 +26,6 @@ def state_colour(record: RunRecord) -> str:
     if record.stalled or record.state is RunState.FAULT:
         return "yellow"
     return "blue" if record.state is RunState.EXEC else ""
-
-
-def elapsed_s(record: RunRecord, now: float | None = None) -> float | None:
-    if record.started_at is None:
-        return None
-    end = record.finished_at if record.finished_at is not None else (now or time.time())
-    return max(0.0, end - record.started_at)
-
-
-def remaining_s(record: RunRecord, now: float | None = None) -> float | None:
-    """A guess from the speed, or from the share that is done; None when nothing is known."""
-    progress = record.progress
-    if record.is_over or progress.fraction is None or progress.fraction <= 0:
-        return None
-    if progress.total_steps and progress.steps_per_second:
-        return (progress.total_steps - progress.steps) / progress.steps_per_second
-    elapsed = elapsed_s(record, now)
-    return None if elapsed is None else elapsed * (1 / progress.fraction - 1)
-
-
-def steps_text(record: RunRecord) -> str:
-    progress = record.progress
-    text = count(progress.steps)
-    if progress.total_steps:
-        text += f"/{count(progress.total_steps)}"
-    return f"{text} steps"
-
-
-def progress_parts(record: RunRecord) -> list[str]:
-    """What there is to say about the progress, most important first."""
-    progress = record.progress
-    parts = []
-    if progress.steps or progress.total_steps:
-        parts.append(steps_text(record))
-    if progress.steps_per_second:
-        parts.append(f"{decimal(progress.steps_per_second)} steps/s")
-    if progress.total_episodes:
-        parts.append(f"{count(progress.episodes)}/{count(progress.total_episodes)} episodes")
-    elif progress.episodes:
-        parts.append(amount(progress.episodes, "episode"))
-    if progress.last_return is not None:
-        parts.append(f"return {decimal(progress.last_return)}")
-    if progress.mean_return is not None:
-        parts.append(f"mean {decimal(progress.mean_return)}")
-    return parts
 
 
 def progress_line(record: RunRecord, now: float | None = None) -> str:
@@ -115,14 +56,6 @@ def say_end(record: RunRecord) -> None:
         say_failure(record)
     for remark in remarks_of(record):
         say(f"  {paint('note:', 'yellow')} {printable(remark)}")
-
-
-def remarks_of(record: RunRecord) -> list[str]:
-    """What the worker wants people to know; nothing where the run is on another machine."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        manifest = json.loads(Path(record.paths["manifest"]).read_bytes())
-        return [str(remark) for remark in manifest["metadata"]["remarks"]]
-    return []
 
 
 def say_failure(record: RunRecord) -> None:

@@ -6,12 +6,12 @@ import argparse
 import sys
 from typing import Any
 
-from mosaic.cli.human import age, count, decimal, duration
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, paint, say, say_json, say_table
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.front.human import age, count, decimal, duration
+from mosaic.front.run_reference import HELP, resolve_run
 
 DEFAULT_LIMIT = 20
 SHORT_ID = 8
@@ -72,7 +72,8 @@ def list_runs(arguments: argparse.Namespace) -> int:
 
 
 def say_runs(records: list[RunRecord]) -> None:
-    from mosaic.cli.run_view import state_colour, state_word
+    from mosaic.cli.run_view import state_colour
+    from mosaic.front.run_words import state_word
 
     is_short = is_terminal(sys.stdout)
     rows = [
@@ -108,7 +109,7 @@ def _mean_return(record: RunRecord) -> str:
 
 
 def _took(record: RunRecord) -> str:
-    from mosaic.cli.run_view import elapsed_s
+    from mosaic.front.run_words import elapsed_s
 
     elapsed = elapsed_s(record)
     return "-" if elapsed is None else duration(elapsed)

@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 from mosaic.cli.numbers import natural
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.contracts.events import EventType
 from mosaic.errors import RequestError
+from mosaic.front.run_reference import HELP, resolve_run
 
 
 def add(commands: Any) -> None:

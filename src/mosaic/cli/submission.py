@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -48,11 +47,6 @@ def parse_environment(pairs: Iterable[str]) -> dict[str, str]:
     return variables
 
 
-def label(text: str) -> str:
-    """Without what a run's name may not hold."""
-    return re.sub(r"(?:[^A-Za-z0-9_.-]|\.{2,})+", "-", text)[:120]
-
-
 def submit_and_report(
     client: TrainerClient,
     config: dict[str, Any],
@@ -85,11 +79,11 @@ def submit_and_report(
 def say_dry_run(submission: Submission, as_json: bool) -> int:
     """What would be run, and what stands in its way."""
     if as_json:
-        say_json({**submission.to_dict(), "ready": is_ready(submission)})
+        say_json({**submission.to_dict(), "ready": submission.is_ready})
     else:
         say(printable(shlex.join(submission.command)))
         say_checks(submission.preflight)
-    return 0 if is_ready(submission) else PreflightError.exit_status
+    return 0 if submission.is_ready else PreflightError.exit_status
 
 
 def say_warnings(submission: Submission) -> None:
@@ -99,11 +93,6 @@ def say_warnings(submission: Submission) -> None:
             fix = f"; {result.fix}" if result.fix else ""
             text = f"warning: {result.check}: {result.message}{fix}"
             print(paint(printable(text), "yellow", sys.stderr), file=sys.stderr, flush=True)
-
-
-def is_ready(submission: Submission) -> bool:
-    """Whether nothing stands in the way of what was checked."""
-    return all(result.ok or not result.required for result in submission.preflight)
 
 
 def say_checks(results: Iterable[CheckResult]) -> None:

@@ -28,8 +28,9 @@ def add(commands: Any) -> None:
 
 
 def submit(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.script_consent import ask_before_script, started_program
-    from mosaic.cli.submission import is_ready, parse_environment, submit_and_report
+    from mosaic.cli.script_consent import ask_before_script
+    from mosaic.cli.submission import parse_environment, submit_and_report
+    from mosaic.front.started_program import started_program
 
     config = read_config(arguments.config)
     variables = parse_environment(arguments.env)
@@ -45,7 +46,7 @@ def submit(arguments: argparse.Namespace) -> int:
     with open_client(arguments) as client:
         is_granted = arguments.yes or arguments.dry_run or not started_program(config)
         # What cannot run anyway is refused for that reason, and not asked about.
-        if not is_granted and is_ready(client.submit(config, dry_run=True)):
+        if not is_granted and client.submit(config, dry_run=True).is_ready:
             ask_before_script(config)
         return submit_and_report(
             client,

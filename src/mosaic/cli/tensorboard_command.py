@@ -8,10 +8,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.numbers import whole_between
-from mosaic.cli.run_reference import GROUP_HELP, resolve_runs
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable, say, say_json
 from mosaic.errors import MosaicError, RequestError
+from mosaic.front.run_reference import GROUP_HELP, resolve_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +134,7 @@ def _print_command(client: TrainerClient, run_ids: list[str]) -> int:
 
 def _logs_of(client: TrainerClient, run_id: str) -> list[NamedLog]:
     from mosaic.analytics.tensorboard_logs import tensorboard_logs
-    from mosaic.cli.local_run import local_run
+    from mosaic.front.local_run import local_run
 
     run = local_run(client.get_run(run_id))
     name = run.record.run_name or run_id

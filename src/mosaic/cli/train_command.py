@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.catalogue import find_algorithm, source_algorithms
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, say, say_json
 from mosaic.errors import ConfigError, RequestError
+from mosaic.front.catalogue import find_algorithm, source_algorithms
 
 if TYPE_CHECKING:
     from mosaic.contracts.algorithm_info import AlgorithmInfo
@@ -78,7 +78,7 @@ def add(commands: Any) -> None:
 def train(arguments: argparse.Namespace) -> int:
     from mosaic.cli.follow_many import follow_all
     from mosaic.cli.submission import say_warnings, submit_and_report
-    from mosaic.cli.training_config import parse_seeds
+    from mosaic.front.training_config import parse_seeds
 
     if not arguments.algo:
         raise RequestError("ALGO is missing", hint="for example `mosaic train ppo CartPole-v1`")
@@ -140,44 +140,31 @@ def chosen_algorithm(arguments: argparse.Namespace) -> AlgorithmInfo:
 def training_document(
     algorithm: AlgorithmInfo, arguments: argparse.Namespace, seed: int | None, cpus: int
 ) -> dict[str, Any]:
-    from mosaic.cli.catalogue import environments
-    from mosaic.cli.submission import label, parse_environment
-    from mosaic.cli.training_config import check_fit, run_document, training_settings
+    from mosaic.cli.submission import parse_environment
+    from mosaic.front.catalogue import environments
+    from mosaic.front.set_values import parse_settings
+    from mosaic.front.training_config import Training, check_fit, train_document
 
-    extras: dict[str, Any] = {}
-    if arguments.cuda:
-        extras["cuda"] = True
-    if arguments.track:
-        extras["track_wandb"] = True
-    if arguments.notes:
-        extras["notes"] = arguments.notes
-    settings = training_settings(
+    given = {"track_wandb": arguments.track, "notes": arguments.notes}
+    schema = {"properties": algorithm.parameters, "additionalProperties": False}
+    training = Training(
         algorithm,
-        arguments.env_id,
+        arguments.env_id or "",
         total_timesteps=arguments.total_timesteps,
         seed=seed,
-        pairs=arguments.set,
-        extras=extras,
-    )
-    env_id = settings.get("env_id", "")
-    check_fit(algorithm, env_id, environments())
-    base = arguments.name or "-".join(part for part in (algorithm.name, env_id) if part)
-    name = base if seed is None else f"{base}-seed{seed}"
-    document = run_document(
-        algorithm.worker,
-        name,
-        settings,
+        is_one_of_several=bool(arguments.seeds),
+        parameters=parse_settings(arguments.set, schema),
+        extras={name: value for name, value in given.items() if value},
+        name=arguments.name or "",
         cpus=cpus,
-        memory_mb=arguments.memory_mb or algorithm.memory_mb,
-        gpus=int(arguments.cuda),
+        memory_mb=arguments.memory_mb,
+        use_gpu=arguments.cuda,
+        priority=arguments.priority,
+        retries=arguments.retries,
         environment=parse_environment(arguments.env),
-        metadata={"group": label(base)} if arguments.seeds else None,
     )
-    if arguments.priority is not None:
-        document["priority"] = arguments.priority
-    if arguments.retries > 0:
-        document["retry"] = {"max_attempts": arguments.retries + 1}
-    return document
+    check_fit(algorithm, training.env_id, environments())
+    return train_document(training)
 
 
 def whole_number(text: str) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.numbers import positive
-from mosaic.cli.run_reference import resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import say, say_json, say_table
 from mosaic.errors import RequestError
+from mosaic.front.run_reference import resolve_run
 
 if TYPE_CHECKING:
     from mosaic.analytics.optuna_study import Study
@@ -70,7 +70,7 @@ def find_study_file(arguments: argparse.Namespace) -> Path:
     path = Path(text.removeprefix(SQLITE_SCHEME)).expanduser()
     if path.is_file() or text.startswith(SQLITE_SCHEME) or "/" in text or path.suffix:
         return path.absolute()  # where there is none, the reader says so
-    from mosaic.cli.local_run import local_run
+    from mosaic.front.local_run import local_run
 
     with open_client(arguments) as client:
         run = local_run(client.get_run(resolve_run(client, text)))

@@ -16,10 +16,10 @@ from mosaic.analytics.trial_table import (
     duration_s,
     parameter_names,
 )
-from mosaic.cli.human import amount, decimal, duration
 from mosaic.cli.terminal import is_terminal, paint, printable, say, say_table
 from mosaic.contracts.events import finite_json
 from mosaic.errors import MosaicError, StoreError
+from mosaic.front.human import amount, decimal, duration
 
 INTERVAL_S = 1.0
 PATIENCE_S = 30.0

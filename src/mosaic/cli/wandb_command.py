@@ -7,11 +7,11 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.human import amount, count, decimal, moment
-from mosaic.cli.run_reference import HELP, resolve_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable, say, say_fields, say_json, say_table
 from mosaic.errors import RequestError
+from mosaic.front.human import amount, count, decimal, moment
+from mosaic.front.run_reference import HELP, resolve_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mosaic.analytics.series import Series
     from mosaic.analytics.wandb_reader import WandbNews
     from mosaic.analytics.wandb_records import WandbRun
-    from mosaic.cli.local_run import LocalRun
+    from mosaic.front.local_run import LocalRun
 
 
 def add(commands: Any) -> None:
@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 
 def wandb(arguments: argparse.Namespace) -> int:
     from mosaic.analytics.wandb_logs import wandb_logs
-    from mosaic.cli.local_run import local_run
+    from mosaic.front.local_run import local_run
 
     with open_client(arguments) as client:
         run = local_run(client.get_run(resolve_run(client, arguments.run)))
@@ -65,7 +65,7 @@ def _show(run: LocalRun, logs: list[Path], arguments: argparse.Namespace) -> int
 
 
 def _show_history(news: WandbNews, arguments: argparse.Namespace) -> int:
-    from mosaic.cli.human import age
+    from mosaic.front.human import age
 
     series = news.series.get(arguments.history)
     if series is None:

@@ -6,26 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable
-from mosaic.errors import ConfigError, RequestError
-
-WORKER = "script"
-# What makes the command find the same programs and libraries as in the shell it was typed in.
-PASSED_ON = (
-    *("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"),
-    *("PYTHONPATH", "LD_LIBRARY_PATH"),
-)
-# The daemon sets them for its workers. A script must compute what it computes without us, and
-# the order of sums depends on them; so they stay as they are in the shell, unless --cpus is given.
-THREAD_COUNTS = (
-    *("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
-    *("OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
-)
-_HARMLESS_VALUES = ("", "true", "false", "none", "yes", "no")
 
 
 def add(commands: Any) -> None:
@@ -78,8 +62,8 @@ def add(commands: Any) -> None:
 
 
 def watch(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.script_consent import preview
     from mosaic.cli.submission import submit_and_report
+    from mosaic.front.started_program import preview
 
     document = watch_document(arguments, os.environ)
     if not arguments.json:
@@ -98,76 +82,23 @@ def watch(arguments: argparse.Namespace) -> int:
 def watch_document(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any]:
     """The TrainRunConfig that the command line and the shell around it describe."""
     from mosaic.cli.submission import parse_environment
-    from mosaic.cli.training_config import run_document
-    from mosaic.watch import get_worker_metadata
-    from mosaic.watch.command import (
-        command_label,
-        resolve_command,
-        search_path,
-        working_folder,
-    )
+    from mosaic.front.script_config import WatchedScript, script_document
 
     words = arguments.words[1:] if arguments.words[:1] == ["--"] else arguments.words
-    if not words:
-        raise RequestError(
-            "COMMAND is missing", hint="for example `mosaic watch -- python train.py --seed 1`"
-        )
-    refuse_secrets(words)
-    folder = working_folder(arguments.cwd)
-    python = arguments.env_python
-    # Not resolved: an interpreter knows its virtual environment by the name it has there.
-    env_python = str(Path(python).expanduser().absolute()) if python else None
-    path = search_path(environ.get("PATH", os.defpath), env_python)
-    command = resolve_command(words, folder=folder, path=path, env_python=env_python)
-    variables = shell_variables(environ, is_limited=arguments.cpus is not None)
-    variables.update(parse_environment(arguments.env))
-    capabilities = get_worker_metadata()
-    settings = {
-        "command": list(command),
-        "cwd": str(folder),
-        "compatibility": arguments.compat,
-        "video_mode": arguments.video,
-        "fastlane_slot": arguments.slot,
-        "record_episodes": arguments.record,
-    }
-    if env_python is not None:
-        settings["env_python"] = env_python
-    if arguments.grid_limit is not None:
-        settings["fastlane_grid_limit"] = arguments.grid_limit
-    if arguments.cpus is None:
-        settings["unset_variables"] = [name for name in THREAD_COUNTS if name not in variables]
-    document = run_document(
-        WORKER,
-        arguments.name or command_label(words),
-        settings,
-        cpus=arguments.cpus or capabilities.cpu_cores,
-        memory_mb=arguments.memory_mb or 2 * capabilities.estimated_memory_mb,
-        gpus=int(arguments.cuda),
-        environment=variables,
+    script = WatchedScript(
+        tuple(words),
+        name=arguments.name or "",
+        folder=arguments.cwd,
+        env_python=arguments.env_python,
+        cpus=arguments.cpus,
+        memory_mb=arguments.memory_mb,
+        use_gpu=arguments.cuda,
+        is_compatible=arguments.compat,
+        video_mode=arguments.video,
+        slot=arguments.slot,
+        grid_limit=arguments.grid_limit,
+        is_recorded=arguments.record,
+        max_duration_s=arguments.max_duration,
+        environment=parse_environment(arguments.env),
     )
-    if arguments.max_duration is not None:
-        document["schedule"] = {"max_duration_seconds": arguments.max_duration}
-    return document
-
-
-def shell_variables(environ: Mapping[str, str], *, is_limited: bool) -> dict[str, str]:
-    names = PASSED_ON if is_limited else (*PASSED_ON, *THREAD_COUNTS)
-    return {name: environ[name] for name in names if environ.get(name)}
-
-
-def refuse_secrets(words: list[str]) -> None:
-    """A command is stored with its run, and everybody on the machine can see it in `ps`."""
-    from mosaic.contracts.hostile_text import is_secret_name
-
-    for index, word in enumerate(words):
-        name, equals, value = word.lstrip("-").partition("=")
-        if not equals and index + 1 < len(words) and not words[index + 1].startswith("-"):
-            value = words[index + 1]
-        is_harmless = value.lower() in _HARMLESS_VALUES or value.replace(".", "").isdigit()
-        if word.startswith("--") and not is_harmless and is_secret_name(name):
-            raise ConfigError(
-                f"--{name} looks like a secret, and commands are stored",
-                hint="pass it as a variable: --env NAME, and `bash -c '… --"
-                f'{name} "$NAME"\'` where the script takes it from nowhere else',
-                field="command",
-            )
+    return script_document(script, environ)

@@ -34,6 +34,11 @@ class Submission:
     command: tuple[str, ...]
     preflight: tuple[CheckResult, ...]
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether nothing stands in the way of what was checked."""
+        return all(result.ok or not result.required for result in self.preflight)
+
     @classmethod
     def from_proto(cls, message: pb.SubmitRunResponse) -> Submission:
         return cls(

@@ -12,18 +12,11 @@ import pytest
 
 from mosaic.cli import follow, terminal
 from mosaic.cli.failures import outcome_status
-from mosaic.cli.run_view import (
-    elapsed_s,
-    progress_line,
-    remaining_s,
-    remarks_of,
-    say_end,
-    say_run,
-    state_word,
-)
+from mosaic.cli.run_view import progress_line, say_end, say_run
 from mosaic.cli.runs_command import say_runs
 from mosaic.contracts.run_record import Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
+from mosaic.front.run_words import elapsed_s, remaining_s, remarks_of, state_word
 
 RUN = RunRecord(
     run_id="01HAAAAAAAAAAAAAAAAAAAAA01",

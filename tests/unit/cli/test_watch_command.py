@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from mosaic.cli.main import build_parser, own_words
-from mosaic.cli.script_consent import ask_before_script, preview, started_program
-from mosaic.cli.watch_command import refuse_secrets, watch_document
+from mosaic.cli.script_consent import ask_before_script
+from mosaic.cli.watch_command import watch_document
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError, ConsentError, RequestError
+from mosaic.front.script_config import refuse_secrets
+from mosaic.front.started_program import preview, started_program
 from mosaic.watch.config import ScriptConfig
 from mosaic.worker import build_config
 

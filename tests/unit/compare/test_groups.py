@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from mosaic.cli.run_reference import choose_run
 from mosaic.compare.groups import RunGroup, Selection, form_groups, select
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError, UnknownRunError
+from mosaic.front.run_reference import choose_run
 from tests.compare_samples import run_record
 
 A = [run_record(n, f"a-seed{n}", group="a") for n in (1, 2, 3)]

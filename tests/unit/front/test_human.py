@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.cli.human import age, amount, decimal, duration, size
+from mosaic.front.human import age, amount, decimal, duration, size
 
 
 @pytest.mark.parametrize(

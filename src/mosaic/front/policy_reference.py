@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mosaic.cli.run_reference import resolve_run
 from mosaic.errors import ConfigError, RequestError, UnknownRunError
+from mosaic.front.run_reference import resolve_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient

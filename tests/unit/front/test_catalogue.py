@@ -6,9 +6,9 @@ import importlib.metadata
 
 import pytest
 
-from mosaic.cli.catalogue import find_algorithm, source_algorithms
 from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.errors import ConfigError
+from mosaic.front.catalogue import find_algorithm, source_algorithms
 
 
 def some_algorithms(path: str | None, env_python: str | None) -> list[AlgorithmInfo]:

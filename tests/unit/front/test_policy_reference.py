@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from mosaic.cli.policy_reference import find_policy, only_loader
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.errors import ConfigError, RequestError
+from mosaic.front.policy_reference import find_policy, only_loader
 from mosaic.wire.answers import WorkerInfo
 
 RUN_ID = "01KATF461V3681NE4E0T3TX33Z"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mosaic.cli.set_values import parse_settings
 from mosaic.errors import ConfigError
+from mosaic.front.set_values import parse_settings
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -8,8 +8,8 @@ import uuid
 from typing import TYPE_CHECKING
 
 from mosaic import __version__
-from mosaic.cli.human import amount, size
 from mosaic.errors import HomeError, MosaicError
+from mosaic.front.human import amount, size
 from mosaic.paths import Home
 from mosaic.wire.answers import CheckResult
 

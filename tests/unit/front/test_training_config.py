@@ -6,12 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from mosaic.cli.submission import label
-from mosaic.cli.training_config import check_fit, parse_seeds, run_document, training_settings
 from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.environment_info import EnvironmentInfo
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError
+from mosaic.front.set_values import parse_settings
+from mosaic.front.training_config import (
+    Training,
+    check_fit,
+    label,
+    parse_seeds,
+    run_document,
+    training_settings,
+)
 
 PPO = AlgorithmInfo(
     name="some_algo",
@@ -30,12 +37,15 @@ PPO = AlgorithmInfo(
 
 def settings(*pairs: str, env_id: str | None = None, **given: int | None) -> dict[str, object]:
     return training_settings(
-        PPO,
-        env_id,
-        total_timesteps=given.get("total_timesteps"),
-        seed=given.get("seed"),
-        pairs=pairs,
-        extras={},
+        Training(
+            PPO,
+            env_id or "",
+            total_timesteps=given.get("total_timesteps"),
+            seed=given.get("seed"),
+            parameters=parse_settings(
+                pairs, {"properties": PPO.parameters, "additionalProperties": False}
+            ),
+        )
     )
 
 
@@ -53,9 +63,7 @@ def test_an_algorithm_of_another_source_brings_its_extras_and_its_own_defaults()
     other = replace(
         PPO, parameters=parameters, default_env_id="", extras={"source": "there", "notes": "x"}
     )
-    found = training_settings(
-        other, None, total_timesteps=None, seed=None, pairs=["gamma=1"], extras={"notes": "y"}
-    )
+    found = training_settings(Training(other, parameters={"gamma": 1.0}, extras={"notes": "y"}))
     assert found == {
         "algo": "some_algo",
         "extras": {"source": "there", "notes": "y", "algo_params": {"gamma": 1.0}},
@@ -72,7 +80,7 @@ def test_parameters_are_typed_and_reach_the_algorithm() -> None:
 def test_what_has_a_field_of_its_own_is_not_passed_twice() -> None:
     found = settings("seed=7", "total_timesteps=5e3", "env_id=Taxi-v4")
     assert (found["seed"], found["total_timesteps"], found["env_id"]) == (7, 5000, "Taxi-v4")
-    assert found["extras"] == {"algo_params": {}}
+    assert found["extras"] == {}
 
 
 @pytest.mark.parametrize(

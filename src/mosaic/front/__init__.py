@@ -1,0 +1,1 @@
+"""What every front end shares: choosing from catalogues, asking for runs, words for them."""

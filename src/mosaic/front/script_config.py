@@ -1,0 +1,113 @@
+"""The TrainRunConfig of a script that is watched: any command, in the shell it was typed in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mosaic.errors import ConfigError, RequestError
+from mosaic.front.training_config import run_document
+from mosaic.watch import get_worker_metadata
+from mosaic.watch.command import command_label, resolve_command, search_path, working_folder
+
+WORKER = "script"
+# What makes the command find the same programs and libraries as in the shell it was typed in.
+PASSED_ON = (
+    *("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"),
+    *("PYTHONPATH", "LD_LIBRARY_PATH"),
+)
+# The daemon sets them for its workers. A script must compute what it computes without us, and
+# the order of sums depends on them; so they stay as they are in the shell, unless --cpus is given.
+THREAD_COUNTS = (
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+    *("OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+)
+_HARMLESS_VALUES = ("", "true", "false", "none", "yes", "no")
+
+
+@dataclass(frozen=True)
+class WatchedScript:
+    words: tuple[str, ...]
+    name: str = ""
+    folder: str | None = None  # None: here
+    env_python: str | None = None  # what `python` means; None: the one on the PATH
+    cpus: int | None = None
+    memory_mb: int | None = None
+    use_gpu: bool = False
+    is_compatible: bool = False  # with Gymnasium before 1.0
+    video_mode: str = "grid"
+    slot: int = 0
+    grid_limit: int | None = None
+    is_recorded: bool = True
+    max_duration_s: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def script_document(script: WatchedScript, environ: Mapping[str, str]) -> dict[str, Any]:
+    """`environ` are the variables of the shell, or of whatever else the person works in."""
+    if not script.words:
+        raise RequestError(
+            "COMMAND is missing", hint="for example `mosaic watch -- python train.py --seed 1`"
+        )
+    refuse_secrets(script.words)
+    folder = working_folder(script.folder)
+    python = script.env_python
+    # Not resolved: an interpreter knows its virtual environment by the name it has there.
+    env_python = str(Path(python).expanduser().absolute()) if python else None
+    path = search_path(environ.get("PATH", os.defpath), env_python)
+    command = resolve_command(list(script.words), folder=folder, path=path, env_python=env_python)
+    variables = shell_variables(environ, is_limited=script.cpus is not None)
+    variables.update(script.environment)
+    capabilities = get_worker_metadata()
+    settings: dict[str, Any] = {
+        "command": list(command),
+        "cwd": str(folder),
+        "compatibility": script.is_compatible,
+        "video_mode": script.video_mode,
+        "fastlane_slot": script.slot,
+        "record_episodes": script.is_recorded,
+    }
+    if env_python is not None:
+        settings["env_python"] = env_python
+    if script.grid_limit is not None:
+        settings["fastlane_grid_limit"] = script.grid_limit
+    if script.cpus is None:
+        settings["unset_variables"] = [name for name in THREAD_COUNTS if name not in variables]
+    document = run_document(
+        WORKER,
+        script.name or command_label(list(script.words)),
+        settings,
+        cpus=script.cpus or capabilities.cpu_cores,
+        memory_mb=script.memory_mb or 2 * capabilities.estimated_memory_mb,
+        gpus=int(script.use_gpu),
+        environment=variables,
+    )
+    if script.max_duration_s is not None:
+        document["schedule"] = {"max_duration_seconds": script.max_duration_s}
+    return document
+
+
+def shell_variables(environ: Mapping[str, str], *, is_limited: bool) -> dict[str, str]:
+    names = PASSED_ON if is_limited else (*PASSED_ON, *THREAD_COUNTS)
+    return {name: environ[name] for name in names if environ.get(name)}
+
+
+def refuse_secrets(words: Sequence[str]) -> None:
+    """A command is stored with its run, and everybody on the machine can see it in `ps`."""
+    from mosaic.contracts.hostile_text import is_secret_name
+
+    for index, word in enumerate(words):
+        name, equals, value = word.lstrip("-").partition("=")
+        if not equals and index + 1 < len(words) and not words[index + 1].startswith("-"):
+            value = words[index + 1]
+        is_harmless = value.lower() in _HARMLESS_VALUES or value.replace(".", "").isdigit()
+        if word.startswith("--") and not is_harmless and is_secret_name(name):
+            raise ConfigError(
+                f"--{name} looks like a secret, and commands are stored",
+                hint="pass it as a variable: --env NAME, and `bash -c '… --"
+                f'{name} "$NAME"\'` where the script takes it from nowhere else',
+                field="command",
+            )

@@ -1,0 +1,175 @@
+"""The TrainRunConfig of a training, an evaluation or a continued training. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mosaic.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mosaic.contracts.algorithm_info import AlgorithmInfo
+    from mosaic.contracts.environment_info import EnvironmentInfo
+
+_MAX_SEEDS = 1000
+_PLAIN_KINDS = ("discrete", "continuous", "vector", "image")
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a person wants trained; whatever is left out, the algorithm knows by itself."""
+
+    algorithm: AlgorithmInfo
+    env_id: str = ""
+    total_timesteps: int | None = None
+    seed: int | None = None
+    is_one_of_several: bool = False  # seeds that belong together, as a group
+    # Of the algorithm, those that shall not have their default; these three may be among them.
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    cpus: int | None = None
+    memory_mb: int | None = None
+    use_gpu: bool = False
+    priority: int | None = None
+    retries: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rest = dict(self.parameters)
+        given = {name: rest.pop(name, None) for name in ("env_id", "total_timesteps", "seed")}
+        object.__setattr__(self, "parameters", rest)
+        if not self.env_id:
+            env_id = given["env_id"] or self.algorithm.default_env_id
+            object.__setattr__(self, "env_id", env_id)
+        if self.total_timesteps is None:
+            default = self.algorithm.parameters.get("total_timesteps", {}).get("default")
+            steps = given["total_timesteps"]
+            object.__setattr__(self, "total_timesteps", default if steps is None else steps)
+        if self.seed is None:
+            object.__setattr__(self, "seed", given["seed"])
+        if self.total_timesteps is not None and self.total_timesteps < 1:
+            raise ConfigError(
+                f"--total-timesteps is {self.total_timesteps}",
+                hint="give the number of environment steps to train, 1 or more",
+                field="total_timesteps",
+            )
+
+    @property
+    def group(self) -> str:
+        """What runs that differ in their seed have in common."""
+        return self.name or "-".join(part for part in (self.algorithm.name, self.env_id) if part)
+
+
+def train_document(training: Training) -> dict[str, Any]:
+    """The TrainRunConfig of one training."""
+    algorithm, seed = training.algorithm, training.seed
+    document = run_document(
+        algorithm.worker,
+        training.group if seed is None else f"{training.group}-seed{seed}",
+        training_settings(training),
+        cpus=training.cpus or algorithm.cpus,
+        memory_mb=training.memory_mb or algorithm.memory_mb,
+        gpus=int(training.use_gpu),
+        environment=training.environment,
+        metadata={"group": label(training.group)} if training.is_one_of_several else None,
+    )
+    if training.priority is not None:
+        document["priority"] = training.priority
+    if training.retries > 0:
+        document["retry"] = {"max_attempts": training.retries + 1}
+    return document
+
+
+def training_settings(training: Training) -> dict[str, Any]:
+    """The worker's config."""
+    extras = {**training.algorithm.extras, **training.extras}
+    if training.use_gpu:
+        extras["cuda"] = True
+    if training.parameters:
+        extras["algo_params"] = dict(training.parameters)
+    known = {
+        "env_id": training.env_id or None,
+        "total_timesteps": training.total_timesteps,
+        "seed": training.seed,
+    }
+    given = {name: value for name, value in known.items() if value is not None}
+    return {"algo": training.algorithm.name, "extras": extras, **given}
+
+
+def check_fit(
+    algorithm: AlgorithmInfo, env_id: str, environments: Iterable[EnvironmentInfo]
+) -> None:
+    """Refuses an environment of the catalogue that the algorithm cannot handle.
+
+    What the catalogue does not know is left to the worker, which looks at the real spaces.
+    """
+    known = next((item for item in environments if item.id == env_id), None)
+    if known is None:
+        return
+    for kind, handled, what in (
+        (known.action_kind, algorithm.action_spaces, "actions"),
+        (known.observation_kind, algorithm.observation_spaces, "observations"),
+    ):
+        if kind in _PLAIN_KINDS and handled and kind not in handled:
+            raise ConfigError(
+                f"{algorithm.name} cannot train on {env_id}: it needs {' or '.join(handled)} "
+                f"{what}, and these are {kind}",
+                hint="`mosaic algos` shows which algorithm takes which spaces",
+                field="algo",
+            )
+
+
+def label(text: str) -> str:
+    """Without what a run's name may not hold."""
+    return re.sub(r"(?:[^A-Za-z0-9_.-]|\.{2,})+", "-", text)[:120]
+
+
+def run_document(
+    worker: str,
+    name: str,
+    settings: dict[str, Any],
+    *,
+    cpus: int,
+    memory_mb: int,
+    gpus: int = 0,
+    environment: Mapping[str, str] | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    return {
+        "run_name": label(name),
+        "entry_point": worker,
+        "arguments": [],
+        "environment": dict(environment or {}),
+        "resources": {
+            "cpus": cpus,
+            "memory_mb": memory_mb,
+            "gpus": {"requested": gpus, "mandatory": gpus > 0},
+        },
+        "artifacts": {},
+        "metadata": {**(metadata or {}), "worker": {"config": settings}},
+    }
+
+
+def parse_seeds(text: str) -> list[int]:
+    """`1..5`, `1,4,9` or both joined by commas."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dots, last = part.strip().partition("..")
+        try:
+            if dots and int(last) - int(first) >= _MAX_SEEDS:
+                raise ConfigError(f"--seeds {text[:80]} are more than {_MAX_SEEDS}", field="seeds")
+            seeds += range(int(first), int(last) + 1) if dots else [int(first)]
+        except ValueError:
+            raise ConfigError(
+                f"--seeds {text[:80]!r} cannot be read", hint="write 1..5 or 1,4,9", field="seeds"
+            ) from None
+    if not seeds or min(seeds) < 0 or len(set(seeds)) != len(seeds) or len(seeds) > _MAX_SEEDS:
+        raise ConfigError(
+            f"--seeds {text[:80]!r} must be different numbers, 0 or more",
+            hint="write 1..5 or 1,4,9",
+            field="seeds",
+        )
+    return seeds
