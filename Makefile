@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
-RUN_EXTRAS := baseline,cleanrl
+RUN_EXTRAS := baseline,cleanrl,gui
 DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
 .PHONY: run test lint types imports bench learn chaos docs site proto clean

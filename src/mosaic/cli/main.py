@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
         doctor_command,
         export_command,
         frames_command,
+        gui_command,
         metrics_command,
         play_command,
         policy_commands,
@@ -55,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--home", help="default: $MOSAIC_HOME, else the user's data directory")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for module in (
+        gui_command,
         train_command,
         policy_commands,
         play_command,

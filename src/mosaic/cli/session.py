@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mosaic.errors import RequestError
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
+    from mosaic.client.async_trainer_client import AsyncTrainerClient
     from mosaic.paths import Home
     from mosaic.wire.server_address import TlsFiles
 
@@ -30,11 +32,37 @@ def open_client(arguments: argparse.Namespace, autostart: bool = True) -> Traine
     """The daemon of the home; with $MOSAIC_ADDRESS, the one that listens there."""
     from mosaic.client import TrainerClient
 
-    home = home_of(arguments)
+    remote = _remote_daemon(arguments)
+    if remote is None:
+        return TrainerClient(home_of(arguments), autostart=autostart)
+    return TrainerClient(address=remote.address, token=remote.token, tls=remote.tls)
+
+
+def async_client_opener(
+    arguments: argparse.Namespace,
+) -> tuple[Callable[[], AsyncTrainerClient], bool]:
+    """How to open an asynchronous client of the same daemon, and whether that is a remote one."""
+    from mosaic.client.async_trainer_client import AsyncTrainerClient
+
+    remote = _remote_daemon(arguments)
+    if remote is None:
+        home = home_of(arguments)
+        return lambda: AsyncTrainerClient(home), False
+    address, token, tls = remote
+    return lambda: AsyncTrainerClient(address=address, token=token, tls=tls), True
+
+
+class _RemoteDaemon(NamedTuple):
+    address: str
+    token: str
+    tls: TlsFiles | None
+
+
+def _remote_daemon(arguments: argparse.Namespace) -> _RemoteDaemon | None:
     address = os.environ.get(ADDRESS_VARIABLE)
     if not address or arguments.home:
-        return TrainerClient(home, autostart=autostart)
-    token_file = Path(os.environ.get(TOKEN_VARIABLE) or home.daemon_token)
+        return None
+    token_file = Path(os.environ.get(TOKEN_VARIABLE) or home_of(arguments).daemon_token)
     try:
         token = token_file.read_text().strip()
     except OSError as error:
@@ -42,7 +70,7 @@ def open_client(arguments: argparse.Namespace, autostart: bool = True) -> Traine
             f"The token for {address} cannot be read from {token_file}: {error.strerror}",
             hint=f"set {TOKEN_VARIABLE} to a copy of the daemon's daemon.token",
         ) from error
-    return TrainerClient(address=address, token=token, tls=_tls_files())
+    return _RemoteDaemon(address, token, _tls_files())
 
 
 def _tls_files() -> TlsFiles | None:

@@ -1,0 +1,1 @@
+"""The desktop workbench. `state/` is plain Python; everything else shows it with Qt."""

@@ -1,0 +1,1 @@
+"""Curves of runs, decimated by the daemon."""

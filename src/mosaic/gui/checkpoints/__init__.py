@@ -1,0 +1,1 @@
+"""Saved policies, as cards: to evaluate, deploy or train further."""

@@ -1,0 +1,64 @@
+"""Commands: everything the workbench can do by name, for menus, shortcuts and the palette."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
+
+from mosaic.gui.theme.theme import Theme
+
+MENUS = ("File", "Run", "View", "Compare", "Help")
+
+
+class Commands:
+    def __init__(self, window: QWidget, theme: Theme) -> None:
+        self._window, self._theme = window, theme
+        self._actions: dict[str, QAction] = {}
+        self._menus: dict[str, str] = {}
+        self._icons: dict[str, str] = {}
+        theme.changed.connect(self._draw_icons)
+
+    def add(
+        self,
+        id: str,
+        title: str,
+        run: Callable[[], None],
+        *,
+        menu: str = "",
+        shortcut: str = "",
+        icon: str = "",
+        is_checkable: bool = False,
+    ) -> QAction:
+        """`id` like "run.stop"; without a menu it is in the palette only."""
+        action = QAction(title, self._window)
+        action.setObjectName(id)
+        action.setCheckable(is_checkable)
+        if shortcut:
+            action.setShortcut(QKeySequence(shortcut))
+            action.setToolTip(f"{title} ({shortcut})")
+        action.triggered.connect(lambda *_: run())
+        self._window.addAction(action)  # shortcuts work without a menu, too
+        self._actions[id] = action
+        self._menus[id] = menu
+        self._icons[id] = icon
+        self._draw_icons()
+        return action
+
+    def __getitem__(self, id: str) -> QAction:
+        return self._actions[id]
+
+    def __iter__(self) -> Iterator[QAction]:
+        return iter(self._actions.values())
+
+    def of_menu(self, menu: str) -> list[QAction]:
+        return [action for id, action in self._actions.items() if self._menus[id] == menu]
+
+    def trigger(self, id: str) -> None:
+        self._actions[id].trigger()
+
+    def _draw_icons(self) -> None:
+        for id, action in self._actions.items():
+            if name := self._icons[id]:
+                action.setIcon(self._theme.icon(name))

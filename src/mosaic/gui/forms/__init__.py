@@ -1,0 +1,1 @@
+"""SchemaForm: every form of the workbench, drawn from a list of fields."""

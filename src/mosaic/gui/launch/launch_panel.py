@@ -1,0 +1,15 @@
+"""LaunchPanel: the left panel."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from mosaic.gui.widgets.roles import with_role
+from mosaic.gui.workbench import Workbench
+
+
+class LaunchPanel(QWidget):
+    def __init__(self, workbench: Workbench) -> None:
+        super().__init__()
+        with_role(self, "panel")
+        QVBoxLayout(self)

@@ -1,0 +1,1 @@
+"""Playing: a person, a policy, or both in turn."""

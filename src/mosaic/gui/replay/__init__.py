@@ -1,0 +1,1 @@
+"""Recorded episodes, step by step."""

@@ -1,0 +1,1 @@
+"""The lower panel: the table of runs, and their logs."""

@@ -1,0 +1,1 @@
+"""The window around the panels: docks, menus, palette of commands, snackbar."""

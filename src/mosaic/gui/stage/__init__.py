@@ -1,0 +1,1 @@
+"""The centre of the window: one page at a time."""

@@ -1,0 +1,69 @@
+"""StageView: the centre of the window, with the page that the state names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QStackedLayout, QWidget
+
+from mosaic.gui.stage.stage_page import StagePage
+from mosaic.gui.state.targets import Page
+from mosaic.gui.widgets.roles import with_role
+from mosaic.gui.workbench import Workbench
+
+
+class StageView(QWidget):
+    def __init__(self, workbench: Workbench) -> None:
+        super().__init__()
+        with_role(self, "panel")
+        self._workbench = workbench
+        self._pages: dict[Page, StagePage] = {}
+        self._shown: StagePage | None = None
+        self._layout = QStackedLayout(self)
+        self._layout.setContentsMargins(1, 1, 1, 1)
+        workbench.state.page_changed.connect(self._on_page_changed)
+        self._on_page_changed(workbench.state.page.value)
+
+    def page(self, page: Page) -> StagePage:
+        """Made when it is first needed: a window with all of them would open slowly."""
+        if page not in self._pages:
+            made = _maker(page)(self._workbench)
+            self._pages[page] = made
+            self._layout.addWidget(made)
+        return self._pages[page]
+
+    def close_pages(self) -> None:
+        if self._shown is not None:
+            self._shown.leave()
+
+    def _on_page_changed(self, name: str) -> None:
+        page = self.page(Page(name))
+        if self._shown is not None and self._shown is not page:
+            self._shown.leave()
+        self._shown = page
+        self._layout.setCurrentWidget(page)
+        page.open()
+
+
+def _maker(page: Page) -> Callable[[Workbench], StagePage]:
+    match page:
+        case Page.WELCOME:
+            from mosaic.gui.welcome.welcome_view import WelcomeView
+
+            return WelcomeView
+        case Page.LIVE:
+            from mosaic.gui.live.live_view import LiveView
+
+            return LiveView
+        case Page.PLAY:
+            from mosaic.gui.play.play_view import PlayView
+
+            return PlayView
+        case Page.REPLAY:
+            from mosaic.gui.replay.replay_view import ReplayView
+
+            return ReplayView
+        case Page.COMPARE:
+            from mosaic.gui.compare.compare_view import CompareView
+
+            return CompareView

@@ -1,0 +1,55 @@
+"""RunsState: every run the daemon knows, as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from psygnal import Signal
+
+from mosaic.contracts.run_record import RunRecord
+
+
+class RunsState:
+    changed = Signal(frozenset)  # ids of runs that are new or different
+    removed = Signal(frozenset)
+
+    def __init__(self) -> None:
+        self._records: dict[str, RunRecord] = {}
+        self.is_loaded = False  # the daemon's list has arrived, be it empty
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._records
+
+    def get(self, run_id: str) -> RunRecord | None:
+        return self._records.get(run_id)
+
+    def newest_first(self) -> list[RunRecord]:
+        # Ids are ULIDs: they sort by the time of submission.
+        return sorted(self._records.values(), key=lambda record: record.run_id, reverse=True)
+
+    def update(self, records: Iterable[RunRecord]) -> None:
+        """Records come in any order; one that is older than what is known is left out."""
+        news = set()
+        for record in records:
+            known = self._records.get(record.run_id)
+            if known is None or record.revision >= known.revision:
+                self._records[record.run_id] = record
+                if record != known:
+                    news.add(record.run_id)
+        if news:
+            self.changed.emit(frozenset(news))
+
+    def load(self, records: Iterable[RunRecord]) -> None:
+        """The whole list: what is not in it is gone."""
+        listed = list(records)
+        self.is_loaded = True
+        self.remove(set(self._records) - {record.run_id for record in listed})
+        self.update(listed)
+
+    def remove(self, run_ids: Iterable[str]) -> None:
+        gone = {run for run in run_ids if self._records.pop(run, None) is not None}
+        if gone:
+            self.removed.emit(frozenset(gone))

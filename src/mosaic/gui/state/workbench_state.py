@@ -1,0 +1,150 @@
+"""WorkbenchState: what is selected and shown. Panels read it, and hear when it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from psygnal import Signal
+
+from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.contracts.run_record import RunRecord
+from mosaic.gui.state.notices import Notice
+from mosaic.gui.state.run_colours import RunColours
+from mosaic.gui.state.runs_state import RunsState
+from mosaic.gui.state.targets import FormTarget, Mode, Page, PlayTarget, ReplayTarget
+from mosaic.wire.answers import Health, WorkerInfo
+
+
+class Connection(StrEnum):
+    CONNECTING = "connecting"
+    ONLINE = "online"
+    LOST = "lost"
+
+
+class WorkbenchState:
+    connection_changed = Signal(str)
+    health_changed = Signal(object)  # Health
+    workers_changed = Signal()
+    catalogue_changed = Signal()
+    mode_changed = Signal(str)
+    environment_changed = Signal(str)  # the id of the one that is chosen
+    selection_changed = Signal(tuple)  # ids, the first one leads
+    details_changed = Signal(object)  # the leading run's whole record, or None
+    page_changed = Signal(str)
+    form_asked = Signal(object)  # FormTarget
+    tab_asked = Signal(str)  # the id of a tab that shall come to the front
+    said = Signal(object)  # Notice
+
+    def __init__(self) -> None:
+        self.runs = RunsState()
+        self.colours = RunColours()
+        self.connection = Connection.CONNECTING
+        self.connection_problem = ""
+        self.health: Health | None = None
+        self.workers: tuple[WorkerInfo, ...] = ()
+        self.algorithms: tuple[AlgorithmInfo, ...] = ()
+        self.environments: tuple[EnvironmentInfo, ...] = ()
+        self.mode = Mode.AGENT
+        self.env_id = "CartPole-v1"
+        self.selection: tuple[str, ...] = ()
+        self.details: RunRecord | None = None
+        self.page = Page.WELCOME
+        self.replay: ReplayTarget | None = None
+        self.play: PlayTarget | None = None
+        self.compared: tuple[str, ...] = ()
+        self.runs.removed.connect(self._on_runs_removed)
+
+    # What the daemon says
+
+    def set_connection(self, connection: Connection, problem: str = "") -> None:
+        if (connection, problem) != (self.connection, self.connection_problem):
+            self.connection, self.connection_problem = connection, problem
+            self.connection_changed.emit(connection.value)
+
+    def set_health(self, health: Health) -> None:
+        if health != self.health:
+            self.health = health
+            self.health_changed.emit(health)
+
+    def set_workers(self, workers: Iterable[WorkerInfo]) -> None:
+        self.workers = tuple(workers)
+        self.workers_changed.emit()
+
+    def set_catalogue(
+        self, algorithms: Iterable[AlgorithmInfo], environments: Iterable[EnvironmentInfo]
+    ) -> None:
+        self.algorithms, self.environments = tuple(algorithms), tuple(environments)
+        self.catalogue_changed.emit()
+
+    def environment(self, env_id: str) -> EnvironmentInfo | None:
+        return next((item for item in self.environments if item.id == env_id), None)
+
+    def worker(self, name: str) -> WorkerInfo | None:
+        return next((item for item in self.workers if item.name == name), None)
+
+    def set_details(self, record: RunRecord | None) -> None:
+        """Of the leading run; what arrives late for another one is dropped."""
+        if record is not None and record.run_id != self.leading_id:
+            return
+        self.details = record
+        self.details_changed.emit(record)
+
+    # What the person chooses
+
+    @property
+    def leading_id(self) -> str:
+        return self.selection[0] if self.selection else ""
+
+    def set_mode(self, mode: Mode) -> None:
+        if mode != self.mode:
+            self.mode = mode
+            self.mode_changed.emit(mode.value)
+
+    def choose_environment(self, env_id: str) -> None:
+        if env_id != self.env_id:
+            self.env_id = env_id
+            self.environment_changed.emit(env_id)
+
+    def select(self, run_ids: Iterable[str]) -> None:
+        chosen = tuple(dict.fromkeys(run_ids))
+        if chosen == self.selection:
+            return
+        is_new_lead = chosen[:1] != self.selection[:1]
+        self.selection = chosen
+        self.colours.show(chosen)
+        if is_new_lead:
+            self.details = None
+        self.selection_changed.emit(chosen)
+        if is_new_lead:
+            self.details_changed.emit(None)
+
+    def show_page(self, page: Page) -> None:
+        """Also emitted for the same page: what it shows may be another."""
+        self.page = page
+        self.page_changed.emit(page.value)
+
+    def show_replay(self, target: ReplayTarget) -> None:
+        self.replay = target
+        self.show_page(Page.REPLAY)
+
+    def show_play(self, target: PlayTarget) -> None:
+        self.play = target
+        self.show_page(Page.PLAY)
+
+    def compare(self, run_ids: Iterable[str]) -> None:
+        self.compared = tuple(run_ids)
+        self.show_page(Page.COMPARE)
+
+    def ask_form(self, target: FormTarget) -> None:
+        self.form_asked.emit(target)
+
+    def ask_tab(self, tab_id: str) -> None:
+        self.tab_asked.emit(tab_id)
+
+    def say(self, notice: Notice) -> None:
+        self.said.emit(notice)
+
+    def _on_runs_removed(self, gone: frozenset[str]) -> None:
+        self.select(run for run in self.selection if run not in gone)

@@ -1,0 +1,1 @@
+"""The right panel: tabs made from what the selected run has."""

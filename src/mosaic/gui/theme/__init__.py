@@ -1,0 +1,1 @@
+"""Colours, type and icons: one palette file, one style template."""

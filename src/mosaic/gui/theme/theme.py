@@ -1,0 +1,138 @@
+"""Theme: dresses the application in one of the palettes, and says when that changes."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from importlib import resources
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSize, Qt, QTemporaryDir, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
+from PySide6.QtWidgets import QApplication
+
+from mosaic.gui.theme import tokens
+from mosaic.gui.theme.icons import icon
+from mosaic.gui.theme.tokens import DARK, LIGHT, Palette
+
+SYSTEM = "system"
+NAMES = (SYSTEM, DARK.name, LIGHT.name)
+_CHECK_SIZE = QSize(24, 24)
+
+
+class Theme(QObject):
+    changed = Signal()
+
+    def __init__(self, application: QApplication, name: str = SYSTEM) -> None:
+        super().__init__()
+        self._application = application
+        self._folder = QTemporaryDir()  # style sheets take pictures from files only
+        self.name = name
+        self.palette = _palette_of(name)
+        hints = QGuiApplication.styleHints()
+        hints.colorSchemeChanged.connect(self._on_scheme_changed)
+        self._dress()
+
+    def choose(self, name: str) -> None:
+        """ "system", "dark" or "light"."""
+        self.name = name if name in NAMES else SYSTEM
+        self._refresh()
+
+    def icon(self, name: str, colour: str = "") -> QIcon:
+        return icon(name, colour or self.palette.text, self.palette.muted)
+
+    def state_colour(self, word: str) -> str:
+        return tokens.state_colour(word, self.palette)
+
+    @property
+    def is_dark(self) -> bool:
+        return self.palette.name == DARK.name
+
+    def mono_font(self, size: int = tokens.FONT) -> QFont:
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setPixelSize(size)
+        return font
+
+    def _on_scheme_changed(self) -> None:
+        if self.name == SYSTEM:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        palette = _palette_of(self.name)
+        if palette is not self.palette:
+            self.palette = palette
+            self._dress()
+            self.changed.emit()
+
+    def _dress(self) -> None:
+        self._application.setStyle("Fusion")
+        font = self._application.font()
+        font.setPixelSize(tokens.FONT)
+        self._application.setFont(font)
+        self._application.setPalette(_qt_palette(self.palette))
+        self._application.setStyleSheet(style_sheet(self.palette, self._pictures(), self._mono()))
+
+    def _mono(self) -> str:
+        return f'"{self.mono_font().family()}", monospace'
+
+    def _pictures(self) -> dict[str, str]:
+        """Paths of the small pictures that the style sheet names."""
+        pictures = {
+            "chevron": ("chevron-down", self.palette.muted),
+            "check": ("check-bold", self.palette.on_accent),
+        }
+        paths = {}
+        for key, (name, colour) in pictures.items():
+            path = Path(self._folder.path()) / f"{key}-{self.palette.name}.png"
+            if not path.exists():
+                icon(name, colour).pixmap(_CHECK_SIZE).save(str(path))
+            paths[key] = path.as_posix()
+        return paths
+
+
+def style_sheet(palette: Palette, pictures: dict[str, str], mono: str) -> str:
+    template = resources.files("mosaic.gui.theme").joinpath("style.qss").read_text()
+    values = {
+        **dataclasses.asdict(palette),
+        **pictures,
+        "mono": mono,
+        "radius": tokens.RADIUS,
+        "card_radius": tokens.CARD_RADIUS,
+        "font": tokens.FONT,
+        "caption": tokens.CAPTION,
+        "section": tokens.SECTION,
+        "title": tokens.TITLE,
+    }
+    return re.sub(r"\{([a-z_]+)\}", lambda match: str(values[match[1]]), template)
+
+
+def _palette_of(name: str) -> Palette:
+    if name == SYSTEM:
+        scheme = QGuiApplication.styleHints().colorScheme()
+        return LIGHT if scheme == Qt.ColorScheme.Light else DARK
+    return LIGHT if name == LIGHT.name else DARK
+
+
+def _qt_palette(palette: Palette) -> QPalette:
+    """For what style sheets do not reach."""
+    found = QPalette()
+    roles = QPalette.ColorRole
+    for role, colour in (
+        (roles.Window, palette.window),
+        (roles.WindowText, palette.text),
+        (roles.Base, palette.field),
+        (roles.AlternateBase, palette.panel),
+        (roles.Text, palette.text),
+        (roles.Button, palette.raised),
+        (roles.ButtonText, palette.text),
+        (roles.ToolTipBase, palette.raised),
+        (roles.ToolTipText, palette.text),
+        (roles.Highlight, palette.accent),
+        (roles.HighlightedText, palette.on_accent),
+        (roles.PlaceholderText, palette.muted),
+        (roles.Link, palette.accent),
+    ):
+        found.setColor(role, QColor(colour))
+    for role in (roles.Text, roles.WindowText, roles.ButtonText):
+        found.setColor(QPalette.ColorGroup.Disabled, role, QColor(palette.muted))
+    return found

@@ -1,0 +1,110 @@
+"""Design tokens: every colour, size and distance of the workbench. No Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+# Distances are multiples of this.
+GRID = 4
+GAP, PADDING, MARGIN = 8, 12, 16
+RADIUS, CARD_RADIUS = 6, 8
+FONT, CAPTION, SECTION, TITLE = 13, 11, 15, 20
+BAND_ALPHA = 0.2  # of the area around a curve
+SNACKBAR_FADE_MS = 120
+
+
+@dataclass(frozen=True)
+class Palette:
+    name: str
+    window: str
+    panel: str
+    raised: str
+    line: str
+    text: str
+    muted: str
+    accent: str
+    accent_hover: str
+    on_accent: str
+    hover: str  # below the pointer
+    selected: str  # a chosen row
+    field: str  # where something can be typed
+    good: str
+    bad: str
+    warning: str
+    plot: str  # behind curves
+
+
+DARK = Palette(
+    name="dark",
+    window="#15171c",
+    panel="#1c1f26",
+    raised="#242832",
+    line="#313642",
+    text="#e6e8ec",
+    muted="#9aa3b2",
+    accent="#6c8cff",
+    accent_hover="#86a1ff",
+    on_accent="#0d1020",
+    hover="#2a2f3a",
+    selected="#2b3558",
+    field="#15171c",
+    good="#4cc38a",
+    bad="#ff6b6b",
+    warning="#f5a524",
+    plot="#181b21",
+)
+LIGHT = Palette(
+    name="light",
+    window="#f6f7f9",
+    panel="#ffffff",
+    raised="#ffffff",
+    line="#dde1e7",
+    text="#1b1f27",
+    muted="#5c6675",
+    accent="#3b5bdb",
+    accent_hover="#2f4cc0",
+    on_accent="#ffffff",
+    hover="#eef1f6",
+    selected="#e2e8fc",
+    field="#ffffff",
+    good="#1f8a57",
+    bad="#cf2f2f",
+    warning="#a15c00",
+    plot="#ffffff",
+)
+
+
+class StateLook(NamedTuple):
+    """How a run's state is drawn: never by colour alone."""
+
+    icon: str
+    dark: str
+    light: str
+    is_outline: bool = False
+
+
+# By the words of `mosaic.front.run_words.state_word`.
+STATES = {
+    "queued": StateLook("clock-outline", "#94a3b8", "#5b6778"),
+    "starting": StateLook("rocket-launch-outline", "#22c3dd", "#0b7a8f"),
+    "ready": StateLook("rocket-launch-outline", "#22c3dd", "#0b7a8f"),
+    "running": StateLook("play-circle", "#4cc38a", "#1f8a57"),
+    "paused": StateLook("pause-circle", "#f0b429", "#946200"),
+    "stopping": StateLook("stop-circle-outline", "#94a3b8", "#5b6778"),
+    "succeeded": StateLook("check-circle-outline", "#4cc38a", "#1f8a57", is_outline=True),
+    "failed": StateLook("alert-circle", "#ff6b6b", "#cf2f2f"),
+    "failing": StateLook("alert-circle-outline", "#ff6b6b", "#cf2f2f"),
+    "canceled": StateLook("cancel", "#8b94a3", "#636c7a"),
+    "stalled": StateLook("timer-sand", "#ff9e64", "#b3541e"),
+}
+UNKNOWN_STATE = StateLook("help-circle-outline", "#b48ead", "#7d4a96")
+
+
+def state_look(word: str) -> StateLook:
+    return STATES.get(word, UNKNOWN_STATE)
+
+
+def state_colour(word: str, palette: Palette) -> str:
+    look = state_look(word)
+    return look.dark if palette.name == DARK.name else look.light

@@ -1,0 +1,1 @@
+"""What somebody sees who has no runs yet."""

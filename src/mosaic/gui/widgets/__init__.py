@@ -1,0 +1,1 @@
+"""Small widgets that several panels share; they know nothing of runs."""

@@ -1,0 +1,32 @@
+"""Roles: how the style sheet knows what a widget is for."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+W = TypeVar("W", bound=QWidget)
+
+
+def with_role(widget: W, role: str) -> W:
+    """Roles are those of `theme/style.qss`: "panel", "card", "primary", "flat", "caption", …"""
+    widget.setProperty("role", role)
+    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground, True)
+    return widget
+
+
+def set_property(widget: QWidget, name: str, value: object) -> None:
+    """Changes a property that the style sheet looks at."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def label(text: str = "", role: str = "") -> QLabel:
+    """Plain text: what comes from a run must never be taken for markup."""
+    found = QLabel(text)
+    found.setTextFormat(Qt.TextFormat.PlainText)
+    return with_role(found, role) if role else found

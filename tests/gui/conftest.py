@@ -1,0 +1,73 @@
+"""The real window, without a screen: offscreen, with a daemon where a test asks for one."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("PySide6", reason="PySide6 (extra `gui`) is not installed")
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.gui.application import Application
+from mosaic.paths import Home
+from tests.daemon_harness import DaemonHarness, running_daemon
+
+WAIT_MS = 30_000
+
+
+@pytest.fixture
+def daemon() -> Iterator[DaemonHarness]:
+    with running_daemon() as harness:
+        yield harness
+
+
+@pytest.fixture
+def open_application(
+    qapp: QApplication,
+) -> Iterator[Callable[[Home], Application]]:
+    """Makes windows that are closed at the end, with nothing of them left behind."""
+    before = set(threading.enumerate())
+    opened: list[Application] = []
+
+    def make(home: Home) -> Application:
+        application = Application(
+            qapp, home, lambda: AsyncTrainerClient(home, autostart=False), theme_name="dark"
+        )
+        opened.append(application)
+        application.window.show()
+        return application
+
+    yield make
+    for application in opened:
+        application.close()
+        running = [timer for timer in application.window.findChildren(QTimer) if timer.isActive()]
+        assert not running, f"timers left running: {running}"
+    left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
+    ours = [thread.name for thread in left if thread.name.startswith("mosaic")]
+    assert not ours, f"threads left behind: {ours}"
+
+
+@pytest.fixture
+def application(
+    daemon: DaemonHarness, open_application: Callable[[Home], Application]
+) -> Application:
+    """A window joined to a real daemon, with its first list of runs."""
+    made = open_application(daemon.home)
+    made.start()
+    return made
+
+
+@pytest.fixture
+def lonely(tmp_path: Path, open_application: Callable[[Home], Application]) -> Application:
+    """A window whose feeds are not started: for widgets that are shown given state."""
+    return open_application(Home(tmp_path))
