@@ -9,7 +9,7 @@ DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,com
 
 .PHONY: run test lint types imports bench learn chaos docs site proto clean
 
-run: $(STAMP)  ## set up, then watch an environment run to its end with live progress
+run: $(STAMP)  ## set up, then open the workbench; without a screen, train with live progress
 	@$(PY) tools/first_run.py
 
 test: $(DEV_STAMP)  ## set up, then all tests that every commit must pass

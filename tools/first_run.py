@@ -1,17 +1,43 @@
-"""What `make run` shows: PPO learning CartPole, live in the terminal.
+"""What `make run` shows: the workbench, or, where there is no screen, PPO learning CartPole.
 
-The run belongs to the trainer daemon, not to this terminal: close it, or `kill -9` the daemon,
-and the run goes on.
+Either way the runs belong to the trainer daemon: close the window or the terminal, or `kill -9` the
+daemon, and they go on.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 from mosaic.cli.main import main
+from mosaic.gui.display import find_obstacle
 
-DEMO = ["train", "ppo", "CartPole-v1", "--total-timesteps", "200000", "--name", "first-run"]
+WINDOW = ["gui"]
+TRAINING = ["train", "ppo", "CartPole-v1", "--total-timesteps", "200000", "--name", "first-run"]
+INSTALL = Path(__file__).with_name("install_display_libraries.sh")
+
+
+def has_screen() -> bool:
+    """Somebody may sit in front of it: a variable for tests alone does not count."""
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def can_open_a_window() -> bool:
+    """Installs libraries that are missing, where that needs no password."""
+    if not has_screen():
+        return False
+    found = find_obstacle(os.environ)
+    if found is not None and found.packages:
+        subprocess.run([INSTALL], check=False)
+        found = find_obstacle(os.environ)
+    if found is not None:
+        print(f"no window: {found.message} ({found.hint})", file=sys.stderr)
+    return found is None
+
 
 if __name__ == "__main__":
-    print("$ mosaic " + " ".join(DEMO))
-    sys.exit(main(DEMO))
+    words = WINDOW if can_open_a_window() else TRAINING
+    print("$ mosaic " + " ".join(words), flush=True)
+    sys.exit(main(words))

@@ -42,6 +42,7 @@ def get_worker_metadata() -> WorkerCapabilities:
         supports_policy_load=True,
         supports_resume=True,
         supports_pause_resume=True,
+        supports_play=True,
         requires_gpu=False,
         estimated_memory_mb=512,
         lane=Lane.ANALYTICS,

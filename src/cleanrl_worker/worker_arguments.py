@@ -67,6 +67,9 @@ class WorkerExtras:
     frames: Literal["none", "png", "shm"] = option(
         "png", help="interactive: frames as PNG, as a shared-memory segment, or not at all"
     )
+    play: Mapping[str, Any] | None = option(
+        None, help="interactive: play in real time at once; the fields of the command play"
+    )
     fastlane_enabled: bool | None = option(None, help="live view: false turns it off")
     fastlane_only: bool | None = option(
         None, help="kept for compatibility: this worker sends frames to the live view only"

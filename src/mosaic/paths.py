@@ -93,6 +93,10 @@ class Home:
     def daemon_log(self) -> Path:
         return self.logs / "trainer_daemon.log"
 
+    @property
+    def workbench_log(self) -> Path:
+        return self.logs / "workbench.log"
+
     def config(self, run_id: str) -> Path:
         return self.configs / f"config-{checked_run_id(run_id)}.json"
 

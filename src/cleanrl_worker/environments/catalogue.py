@@ -7,10 +7,12 @@ descriptions in `descriptions/`.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
-from cleanrl_worker.environments.families import FAMILIES
+from cleanrl_worker.environments.families import FAMILIES, Family
 from mosaic.contracts.environment_info import EnvironmentInfo
 from mosaic.errors import ConfigError
 
@@ -30,7 +32,23 @@ def environments(family: str | None = None) -> list[EnvironmentInfo]:
 
 def environment_catalogue() -> list[EnvironmentInfo]:
     """Entry point of the group `mosaic.environments`."""
-    return environments()
+    installs = {
+        name: "" if _is_installed(family) else family.install_command
+        for name, family in FAMILIES.items()
+    }
+    return [
+        replace(
+            info,
+            family_title=FAMILIES[info.family].title,
+            install_command=installs[info.family],
+        )
+        for info in environments()
+    ]
+
+
+def _is_installed(family: Family) -> bool:
+    """Whether its packages can be found; nothing is imported, which would take seconds."""
+    return all(find_spec(module) is not None for module in ("gymnasium", *family.modules))
 
 
 @cache

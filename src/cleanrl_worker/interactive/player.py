@@ -1,9 +1,9 @@
-"""Player: one environment, and answers to commands. Knows nothing of pipes and processes."""
+"""Player: one environment, and answers to commands. Knows nothing of pipes, time and processes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from cleanrl_worker.interactive.frames import FrameChannel
 from cleanrl_worker.interactive.png import is_frame
 from mosaic.worker import to_json
 
-PROTOCOL_VERSION = "1.0"
+PROTOCOL_VERSION = "1.1"
+HUMAN, POLICY = "human", "policy"
+MAX_SEED = 2**32 - 1
 
 Message = dict[str, Any]
 
@@ -25,8 +27,52 @@ class ActingPolicy(Protocol):
     def act(self, observations: Any, deterministic: bool = True) -> Any: ...
 
 
+class StepTaken(NamedTuple):
+    episode_index: int
+    step_index: int  # the first one is 0
+    episode_seed: int
+    action: Any
+    observation: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+    controller: str  # HUMAN or POLICY
+
+
+class EpisodeOver(NamedTuple):
+    """Neither terminated nor truncated: it was given up."""
+
+    episode_index: int
+    episode_seed: int
+    total_reward: float
+    steps: int
+    terminated: bool
+    truncated: bool
+
+
+class Listener(Protocol):
+    """Who is told what happened."""
+
+    def on_step(self, step: StepTaken) -> None: ...
+
+    def on_episode(self, episode: EpisodeOver) -> None: ...
+
+
+class _Nobody:
+    def on_step(self, step: StepTaken) -> None: ...
+
+    def on_episode(self, episode: EpisodeOver) -> None: ...
+
+
+class SeedError(ValueError):
+    """What was given is no seed."""
+
+
 class Player:
-    """`answer` gives the messages for one command; a wrong command gives an `error`."""
+    """`answer` gives the messages for one command; a wrong command gives an `error`.
+
+    Each episode has a seed of its own, so that any of them can be played again by itself.
+    """
 
     def __init__(
         self,
@@ -35,108 +81,174 @@ class Player:
         frames: FrameChannel | None = None,
         default_seed: int = 1,
         is_deterministic: bool = True,
+        listener: Listener | None = None,
     ) -> None:
         self.is_stopped = False
+        self.is_running = False  # an episode is under way
+        self.episode = -1
+        self.step_index = 0  # steps of this episode so far
+        self.episode_reward = 0.0
+        self.last_reward = 0.0
         self._env = env
         self._policy = policy
         self._frames = frames
-        self._default_seed = default_seed
+        self._next_seed = default_seed
         self._is_deterministic = is_deterministic
+        self._listener = listener or _Nobody()
         self._observation: Any = None
-        self._is_running = False
-        self._episode = -1
-        self._step = 0
-        self._episode_reward = 0.0
+        self._seed = default_seed
+
+    @property
+    def has_policy(self) -> bool:
+        return self._policy is not None
+
+    @property
+    def action_space(self) -> Any:
+        return self._env.action_space
 
     def introduction(self, facts: Mapping[str, Any]) -> Message:
         return {
             "type": "init",
             "version": PROTOCOL_VERSION,
             "action_space": action_space_json(self._env.action_space),
+            "action_meanings": _action_meanings(self._env),
             "observation_shape": list(self._env.observation_space.shape or ()),
-            "has_policy": self._policy is not None,
+            "has_policy": self.has_policy,
             **facts,
         }
 
     def answer(self, command: Any) -> list[Message]:
         if not isinstance(command, dict):
-            return [_error("a command is a JSON object")]
-        name = command.get("cmd") or command.get("command")
+            return [error_message("a command is a JSON object")]
+        name = command_name(command)
         match name:
             case "reset":
                 return self._reset(command.get("seed"))
             case "step":
-                return self._take_step(command)
+                return self._answer_step(command)
             case "ping":
                 return [{"type": "pong"}]
             case "stop":
                 return [self.stop()]
-        return [_error(f"unknown command {str(name)[:64]!r}: reset, step, ping and stop are known")]
+        return [
+            error_message(
+                f"unknown command {str(name)[:64]!r}: reset, step, ping and stop are known"
+            )
+        ]
 
     def stop(self) -> Message:
+        self._give_up()
         self.is_stopped = True
-        return {"type": "stopped", "episodes": self._episode + 1}
+        return {"type": "stopped", "episodes": self.episode + 1}
 
-    def _reset(self, seed: Any) -> list[Message]:
-        if seed is None and self._episode < 0:
-            seed = self._default_seed
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-            return [_error("a seed is an integer, 0 or more")]
+    def begin(self, seed: Any = None) -> int:
+        """A new episode; without a seed, that after the last one's. Raises SeedError."""
+        if seed is None:
+            seed = self._next_seed
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
+            raise SeedError(f"a seed is an integer from 0 to {MAX_SEED}")
+        self._give_up()
+        if self.step_index or self.episode < 0:  # an episode without a step was none
+            self.episode += 1
+        self._seed, self._next_seed = seed, (seed + 1) % (MAX_SEED + 1)
         self._observation, _ = self._env.reset(seed=seed)
-        self._is_running = True
-        self._episode += 1
+        self.is_running = True
         if self._policy is not None:
-            self._policy.begin_episode(seed=self._default_seed + self._episode)
-        self._step, self._episode_reward = 0, 0.0
-        return [self._with_frame({"type": "ready", "seed": seed, **self._position()})]
+            self._policy.begin_episode(seed=seed)
+        self.step_index, self.episode_reward, self.last_reward = 0, 0.0, 0.0
+        return seed
 
-    def _take_step(self, command: Mapping[str, Any]) -> list[Message]:
-        if not self._is_running:
-            return [_error("no episode is running: send reset first")]
-        try:
-            action = self._choose(command)
-        except ActionError as error:
-            return [_error(str(error))]
-        self._observation, reward, terminated, truncated, _ = self._env.step(action)
-        self._step += 1
-        self._episode_reward += float(reward)
-        message = {
-            "type": "step",
-            **self._position(),
-            "action": to_json(action),
-            "reward": to_json(float(reward)),
-            "terminated": bool(terminated),
-            "truncated": bool(truncated),
-        }
-        messages = [self._with_frame(message)]
+    def take(self, action: Any = None) -> StepTaken:
+        """One step, by the policy where no action is given. Raises ActionError."""
+        if not self.is_running:
+            raise ActionError("no episode is running: send reset first")
+        controller = POLICY if action is None else HUMAN
+        chosen = self._policy_action() if action is None else read_action(self.action_space, action)
+        self._observation, reward, terminated, truncated, _ = self._env.step(chosen)
+        self.last_reward = float(reward)
+        self.episode_reward += self.last_reward
+        taken = StepTaken(
+            self.episode,
+            self.step_index,
+            self._seed,
+            chosen,
+            self._observation,
+            self.last_reward,
+            bool(terminated),
+            bool(truncated),
+            controller,
+        )
+        self.step_index += 1
+        self._listener.on_step(taken)
         if terminated or truncated:
-            self._is_running = False
-            messages.append(
-                {
-                    "type": "episode_done",
-                    "total_reward": to_json(self._episode_reward),
-                    "episode_length": self._step,
-                    "episode_number": self._episode,
-                    "terminated": bool(terminated),
-                    "truncated": bool(truncated),
-                }
-            )
-        return messages
+            self._end(taken.terminated, taken.truncated)
+        return taken
 
-    def _choose(self, command: Mapping[str, Any]) -> Any:
-        if command.get("action") is not None:
-            return read_action(self._env.action_space, command["action"])
+    def _end(self, terminated: bool, truncated: bool) -> None:
+        self.is_running = False
+        self._listener.on_episode(
+            EpisodeOver(
+                self.episode,
+                self._seed,
+                self.episode_reward,
+                self.step_index,
+                terminated,
+                truncated,
+            )
+        )
+
+    def _give_up(self) -> None:
+        if self.is_running and self.step_index:
+            self._end(terminated=False, truncated=False)
+        self.is_running = False
+
+    def _policy_action(self) -> Any:
         if self._policy is None:
             raise ActionError("there is no policy, so each step needs an action")
         observations = np.asarray(self._observation)[None]
         action = self._policy.act(observations, self._is_deterministic)[0]
-        return read_action(self._env.action_space, action if action.shape else int(action))
+        return read_action(self.action_space, action if action.shape else int(action))
+
+    def _reset(self, seed: Any) -> list[Message]:
+        try:
+            chosen = self.begin(seed)
+        except SeedError as error:
+            return [error_message(str(error))]
+        return [self._with_frame({"type": "ready", "seed": chosen, **self._position()})]
+
+    def _answer_step(self, command: Mapping[str, Any]) -> list[Message]:
+        try:
+            taken = self.take(command.get("action"))
+        except ActionError as error:
+            return [error_message(str(error))]
+        message = {
+            "type": "step",
+            **self._position(),
+            "action": to_json(taken.action),
+            "reward": to_json(taken.reward),
+            "terminated": taken.terminated,
+            "truncated": taken.truncated,
+        }
+        messages = [self._with_frame(message)]
+        if not self.is_running:
+            messages.append(self.episode_message(taken))
+        return messages
+
+    def episode_message(self, last: StepTaken) -> Message:
+        return {
+            "type": "episode_done",
+            "total_reward": to_json(self.episode_reward),
+            "episode_length": self.step_index,
+            "episode_number": self.episode,
+            "terminated": last.terminated,
+            "truncated": last.truncated,
+        }
 
     def _position(self) -> Message:
         return {
-            "step_index": self._step,
-            "episode_index": self._episode,
-            "episode_reward": to_json(self._episode_reward),
+            "step_index": self.step_index,
+            "episode_index": self.episode,
+            "episode_reward": to_json(self.episode_reward),
             "observation": to_json(self._observation),
         }
 
@@ -148,5 +260,15 @@ class Player:
         return {**message, "frame": frame}
 
 
-def _error(text: str) -> Message:
+def command_name(command: Mapping[str, Any]) -> Any:
+    return command.get("cmd") or command.get("command")
+
+
+def error_message(text: str) -> Message:
     return {"type": "error", "message": text}
+
+
+def _action_meanings(env: Any) -> list[str]:
+    """What a game calls its buttons; empty where the environment does not say."""
+    ask = getattr(env.unwrapped, "get_action_meanings", None)
+    return [str(meaning) for meaning in ask()] if callable(ask) else []

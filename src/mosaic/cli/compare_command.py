@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,6 @@ from mosaic.front.run_reference import LATEST, choose_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
-    from mosaic.compare.comparison import Comparison
     from mosaic.compare.groups import RunGroup
 
 
@@ -59,13 +57,22 @@ def compare_runs(arguments: argparse.Namespace) -> int:
     from mosaic.compare.requirements import require_packages
 
     require_packages()
+    from mosaic.compare.building import build_comparison, title_of
+
     files = [_writable(text) for text in (arguments.out, arguments.png) if text]
     if len(set(files)) < len(files):
         raise RequestError("--out and --png name the same file", field="png")
     with open_client(arguments) as client:
         groups = find_groups(client, arguments.what)
-        comparison = build_comparison(client, groups, arguments)
-    title = _title(comparison)
+        comparison = build_comparison(
+            client,
+            groups,
+            metric=arguments.metric,
+            last=arguments.last,
+            is_lower_better=arguments.lower_is_better,
+            tells_unchecked=arguments.reference,
+        )
+    title = title_of(comparison)
     if arguments.out:
         from mosaic import __version__
         from mosaic.compare.report import html_report
@@ -105,36 +112,6 @@ def choose(runs: Sequence[RunRecord], text: str) -> str:
             raise UnknownRunError("There are no runs yet", hint="start one with `mosaic train`")
         return runs[0].run_id
     return choose_run(list(runs), text)
-
-
-def build_comparison(
-    client: TrainerClient, groups: Sequence[RunGroup], arguments: argparse.Namespace
-) -> Comparison:
-    from mosaic.compare.comparison import compare
-    from mosaic.compare.eligibility import check_environments, with_ends
-    from mosaic.compare.loading import Loader
-    from mosaic.compare.published import UNCHECKED
-    from mosaic.compare.reference import reference_checks
-
-    check_environments(groups)  # before anything is read
-    loader = Loader(client, arguments.metric)
-    loaded = loader.load([run.run_id for group in groups for run in group.runs])
-    curves = with_ends(groups, loaded)
-    question = loader.question(arguments.last, arguments.lower_is_better)
-    comparison = compare(question, groups, curves, loader.tail)
-    if not loader.measures_returns:
-        return comparison
-    checks = reference_checks(comparison, groups, curves, loader.tail, loader.kind)
-    if not arguments.reference:
-        checks = tuple(check for check in checks if check.verdict != UNCHECKED)
-    return dataclasses.replace(comparison, checks=checks)
-
-
-def _title(comparison: Comparison) -> str:
-    from mosaic.compare.report import group_labels
-
-    labels = group_labels(comparison.groups)
-    return f"{labels} on {comparison.environment}" if comparison.environment else labels
 
 
 def _writable(text: str) -> Path:

@@ -25,6 +25,13 @@ def add(commands: Any) -> None:
     evaluating.add_argument("--env-id", help="another environment than the trained one")
     evaluating.add_argument("--algo", help="when it cannot be told from the files")
     evaluating.add_argument("--gamma", type=float, help="discount of the reported returns")
+    evaluating.add_argument(
+        "--extra",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="anything else of the worker's config, as video_mode=single (repeatable)",
+    )
     evaluating.add_argument("--video", action="store_true", help="record the first episodes")
     _add_shared(evaluating)
     evaluating.set_defaults(handler=evaluate)
@@ -55,10 +62,12 @@ def _add_shared(parser: argparse.ArgumentParser) -> None:
 def evaluate(arguments: argparse.Namespace) -> int:
     from mosaic.front.policy_config import evaluation_document
     from mosaic.front.policy_reference import find_policy
+    from mosaic.front.set_values import parse_settings
 
     with open_client(arguments) as client:
         policy = find_policy(client, arguments.policy, arguments.worker)
         given = {
+            **parse_settings(arguments.extra, {}),
             "eval_episodes": arguments.episodes,
             "eval_batch_size": arguments.batch_size,
             "eval_gamma": arguments.gamma,

@@ -74,7 +74,7 @@ def replay(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Before anything starts: what can be known to fail."""
-    from mosaic.cli.replay_files import check_folder
+    from mosaic.front.replay_files import check_folder
 
     if arguments.step is not None and not arguments.png:
         raise RequestError("--step goes with --png")
@@ -117,7 +117,7 @@ def _play(recording: EpisodeRecording, record: RunRecord, arguments: argparse.Na
 def _write_files(
     recording: EpisodeRecording, record: RunRecord, arguments: argparse.Namespace
 ) -> int:
-    from mosaic.cli.replay_files import copy_clip, write_movie, write_picture
+    from mosaic.front.replay_files import copy_clip, write_movie, write_picture
 
     try:
         simulation = _simulation(recording, record)

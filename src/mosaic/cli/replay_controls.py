@@ -63,15 +63,3 @@ class Controls:
     def until_next_s(self) -> float:
         """When the next step is due."""
         return (self.step + 1 - self.place) / (self.fps * self.speed)
-
-
-def shown_steps(steps: int, steps_per_second: float, most_fps: float) -> tuple[list[int], float]:
-    """Which steps a video shows, and its frames a second: all, where that is not too fast for it.
-
-    The first and the last step are always among them.
-    """
-    fps = min(steps_per_second, most_fps)
-    stride = steps_per_second / fps
-    count = int(steps / stride) + 1
-    chosen = [int(number * stride) for number in range(count)]
-    return (chosen if chosen[-1] == steps else [*chosen, steps]), fps

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mosaic.cli.terminal import cut
 from mosaic.front.human import count, decimal
+from mosaic.front.replay_words import action_text
 
 if TYPE_CHECKING:
     from mosaic.replay.simulation import SimulatedStep
 
-_LONGEST_ACTION = 40
 _SEPARATOR = "  "
 
 
@@ -32,18 +31,3 @@ def telemetry_line(step: SimulatedStep, steps: int, return_so_far: float, note: 
 def _simulated(step: SimulatedStep) -> str:
     is_same = decimal(step.reward) == decimal(step.recorded_reward)
     return "" if is_same else f" (simulated {decimal(step.reward)})"
-
-
-def action_text(action: Any) -> str:
-    """Numbers of an array with four digits."""
-    if hasattr(action, "tolist"):
-        action = action.tolist()
-    return cut(_short(action), _LONGEST_ACTION)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, float):
-        return decimal(value)
-    if isinstance(value, list | tuple):
-        return f"[{' '.join(map(_short, value))}]"
-    return str(value)

@@ -7,13 +7,11 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.session import open_client
-from mosaic.errors import ConfigError, DependencyError, UnknownWorkerError
+from mosaic.errors import DependencyError, UnknownWorkerError
 
 if TYPE_CHECKING:
     from mosaic.contracts.capabilities import WorkerCapabilities
     from mosaic.wire.answers import WorkerInfo
-
-MIN_MEMORY_MB = 1024
 
 
 def add(commands: Any) -> None:
@@ -80,49 +78,25 @@ def build_config(arguments: argparse.Namespace, capabilities: WorkerCapabilities
     """The TrainRunConfig that the command line describes."""
     from mosaic.cli.submission import parse_environment
     from mosaic.front.set_values import parse_settings
+    from mosaic.front.worker_config import WorkerRun, worker_document
 
     schema = capabilities.config_schema
     settings = parse_settings(arguments.set, schema)
     if arguments.seed is not None:
         settings.update(parse_settings([f"seed={arguments.seed}"], schema))
-    config: dict[str, Any] = {
-        "run_name": arguments.name or default_name(arguments.worker, settings),
-        "entry_point": arguments.worker,
-        "arguments": [],
-        "environment": parse_environment(arguments.env),
-        "resources": resources(arguments, capabilities),
-        "artifacts": {},
-        "metadata": {"worker": {"config": settings}},
-    }
-    schedule = {
-        "max_steps": arguments.max_steps,
-        "max_duration_seconds": arguments.max_duration,
-    }
-    config["schedule"] = {name: value for name, value in schedule.items() if value is not None}
-    if arguments.priority is not None:
-        config["priority"] = arguments.priority
-    if arguments.retries is not None:
-        if arguments.retries < 0:
-            raise ConfigError("--retries is negative", hint="0 means no second attempt")
-        config["retry"] = {"max_attempts": arguments.retries + 1}
-    return config
-
-
-def resources(arguments: argparse.Namespace, capabilities: WorkerCapabilities) -> dict[str, Any]:
-    """What was asked for, else what the worker says it needs, with room to spare."""
-    gpus = arguments.gpus if arguments.gpus is not None else int(capabilities.requires_gpu)
-    memory_mb = max(MIN_MEMORY_MB, 2 * capabilities.estimated_memory_mb)
-    return {
-        "cpus": arguments.cpus if arguments.cpus is not None else capabilities.cpu_cores,
-        "memory_mb": arguments.memory_mb if arguments.memory_mb is not None else memory_mb,
-        "gpus": {"requested": gpus, "mandatory": gpus > 0},
-    }
-
-
-def default_name(worker: str, settings: dict[str, Any]) -> str:
-    """Worker, environment and seed, as far as known."""
-    from mosaic.front.training_config import label
-
-    known = [worker, settings.get("env_id"), settings.get("seed")]
-    name = "-".join(str(part) for part in known if part is not None)
-    return label(name)
+    return worker_document(
+        WorkerRun(
+            arguments.worker,
+            capabilities,
+            settings,
+            name=arguments.name or "",
+            cpus=arguments.cpus,
+            memory_mb=arguments.memory_mb,
+            gpus=arguments.gpus,
+            priority=arguments.priority,
+            retries=arguments.retries,
+            max_steps=arguments.max_steps,
+            max_duration_s=arguments.max_duration,
+            environment=parse_environment(arguments.env),
+        )
+    )

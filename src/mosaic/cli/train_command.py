@@ -60,10 +60,19 @@ def add(commands: Any) -> None:
         metavar="KEY=VALUE",
         help="a parameter of the algorithm (repeatable)",
     )
+    parser.add_argument(
+        "--extra",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="anything else of the worker's config, as fastlane_video_mode=single (repeatable)",
+    )
     parser.add_argument("--cuda", action="store_true", help="on a GPU; refused when there is none")
     parser.add_argument("--track", action="store_true", help="log to Weights & Biases too")
     parser.add_argument("--notes", help="a remark kept with the run")
     parser.add_argument("--name", help="a label for the run")
+    parser.add_argument("--agent-id", metavar="ID", help="what telemetry calls the agent")
+    parser.add_argument("--worker-id", metavar="ID", help="what telemetry calls the worker")
     parser.add_argument("--cpus", type=int, help="CPU slots, as many threads in each run")
     parser.add_argument("--memory-mb", type=int, help="memory limit in MB")
     parser.add_argument("--priority", type=int, help="-100 to 100; higher starts first")
@@ -154,7 +163,10 @@ def training_document(
         seed=seed,
         is_one_of_several=bool(arguments.seeds),
         parameters=parse_settings(arguments.set, schema),
-        extras={name: value for name, value in given.items() if value},
+        extras={
+            **{name: value for name, value in given.items() if value},
+            **parse_settings(arguments.extra, {}),
+        },
         name=arguments.name or "",
         cpus=cpus,
         memory_mb=arguments.memory_mb,
@@ -162,6 +174,8 @@ def training_document(
         priority=arguments.priority,
         retries=arguments.retries,
         environment=parse_environment(arguments.env),
+        agent_id=arguments.agent_id or "",
+        worker_id=arguments.worker_id or "",
     )
     check_fit(algorithm, training.env_id, environments())
     return train_document(training)

@@ -56,6 +56,8 @@ class WorkerCapabilities:
     supports_policy_load: bool = False
     supports_resume: bool = False
     supports_pause_resume: bool = False
+    # A person can play in its environments: front/play_config.py says how it is asked for.
+    supports_play: bool = False
     requires_gpu: bool = False
     gpu_memory_mb: int = 0
     cpu_cores: int = 1

@@ -27,6 +27,9 @@ class EnvironmentInfo:
     default_seed: int = 1
     max_episode_steps: int | None = None
     reward_threshold: float | None = None  # the mean return that counts as solved
+    family_title: str = ""  # what people call the family
+    # What installs the packages it needs, where they are missing; empty where they are not.
+    install_command: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -10,7 +10,7 @@ The slots follow, each with its state, then its ring of frames. A state:
 
     0 sequence, odd while the rest changes         1 frames so far; the last is the newest
     2 steps    3 episodes   4 last reward*   5 rolling return*   6 steps per second*
-    7 when it last changed, ns                     8 flags (1 evaluating, 2 paused)
+    7 when it last changed, ns     8 flags (1 evaluating, 2 paused, 4 a person acts, 8 episode over)
     9 pid of the writer    10 its start, in ticks since the machine's                (* doubles)
 
 A frame: 0 sequence, odd while it is written   1 its number   2 width   3 height, then the pixels,
@@ -37,7 +37,7 @@ _HEADER_BYTES, _STATE_BYTES, _FRAME_HEADER_BYTES = 256, 128, 64
 PIXELS_OFFSET = _FRAME_HEADER_BYTES
 _WORD = SEQUENCE.size
 
-EVALUATING, PAUSED = 1, 2
+EVALUATING, PAUSED, HUMAN_ACTS, OVER = 1, 2, 4, 8
 
 MAX_SLOTS = 64
 MAX_FRAME_BYTES = 64 * 2**20

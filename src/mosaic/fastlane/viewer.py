@@ -22,6 +22,7 @@ WAITING, LIVE, PAUSED_NOW, STALLED, ENDED, BROKEN = (
     "ended",
     "broken",
 )
+NO_STEP = "no step for"  # how the message of a stall begins; the time follows
 _STALLED_NS = 10_000_000_000
 _LOOK_NS = 100_000_000  # between two looks at whether the writers live
 
@@ -32,6 +33,28 @@ class View(NamedTuple):
     picture: Picture | None = None  # None when there is nothing newer than before
     metrics: tuple[Metrics, ...] = ()  # of the watched slots that have a writer
     slots: tuple[int, ...] = ()  # these
+
+
+class SlotView(NamedTuple):
+    """One environment of a run."""
+
+    slot: int
+    picture: Picture | None  # the newest there is; None before the first
+    is_new: bool  # since the last look
+    metrics: Metrics
+    frames: int  # published so far
+    pid: int  # of the process that steps it
+
+
+class SlotsView(NamedTuple):
+    status: str
+    message: str = ""
+    slots: tuple[SlotView, ...] = ()  # the watched ones that have a writer
+    slot_limit: int = 0  # how many there is room for; 0: nobody knows yet
+
+    @property
+    def is_new(self) -> bool:
+        return any(slot.is_new for slot in self.slots)
 
 
 class Viewer:
@@ -50,19 +73,35 @@ class Viewer:
         self._alive_ns = 0  # when a writer was last found alive
 
     def poll(self) -> View:
-        """To be called at least once a second, or nobody counts as watching."""
+        """All watched slots as one picture.
+
+        To be called at least once a second, or nobody counts as watching.
+        """
+        view = self.poll_slots()
+        try:
+            picture = tiled([slot.picture for slot in view.slots]) if view.is_new else None
+        except BrokenSegmentError as error:
+            self._forget()
+            return View(BROKEN, self._broken(str(error)))
+        metrics = tuple(slot.metrics for slot in view.slots)
+        return View(
+            view.status, view.message, picture, metrics, tuple(slot.slot for slot in view.slots)
+        )
+
+    def poll_slots(self) -> SlotsView:
+        """Each watched slot by itself; as often as `poll`, and instead of it."""
         try:
             segment = self._current()
             if segment is None:
-                return View(WAITING, "the run has shown nothing yet")
+                return SlotsView(WAITING, "the run has shown nothing yet")
             self._renew(segment)
             return self._look(segment)
         except BrokenSegmentError as error:
             self._forget()
-            return View(BROKEN, f"{self._path.name} cannot be read: {error}")
+            return SlotsView(BROKEN, self._broken(str(error)))
         except OSError as error:
             self._forget()
-            return View(BROKEN, f"{self._path.name} cannot be read: {error.strerror}")
+            return SlotsView(BROKEN, self._broken(error.strerror))
 
     def close(self) -> None:
         """Nobody watches from now on."""
@@ -97,32 +136,32 @@ class Viewer:
             interval = min(interval, lease.interval_ns or interval)
         segment.set_lease(Lease(now + LEASE_NS, first, count, interval))
 
-    def _look(self, segment: Segment) -> View:
+    def _look(self, segment: Segment) -> SlotsView:
         first, count, _ = self._wanted
+        limit = segment.geometry.slots
         written: dict[int, SlotState] = {}
-        for slot in range(first, min(first + count, segment.geometry.slots)):
+        for slot in range(first, min(first + count, limit)):
             # A writer that died within a change left nothing to read: what was known before stays.
             state = read_state(segment, slot) or self._states.get(slot)
             if state is not None and state.updated_ns:
                 written[slot] = self._states[slot] = state
         if not written:
-            return View(WAITING, "no environment has been stepped yet")
+            return SlotsView(WAITING, "no environment has been stepped yet", slot_limit=limit)
+        slots = tuple(self._slot_view(segment, slot, state) for slot, state in written.items())
+        return SlotsView(*self._judged(list(written.values())), slots, limit)
+
+    def _slot_view(self, segment: Segment, slot: int, state: SlotState) -> SlotView:
         is_new = False
-        for slot, state in written.items():
-            if state.frames > self._seen.get(slot, 0):
-                picture = read_frame(segment, slot, state.frames)
-                if picture is not None:
-                    self._seen[slot], self._pictures[slot] = state.frames, picture
-                    is_new = True
-        shown = [self._pictures.get(slot) for slot in written]
-        status, message = self._judged(list(written.values()))
-        return View(
-            status,
-            message,
-            tiled(shown) if is_new else None,
-            tuple(state.metrics for state in written.values()),
-            tuple(written),
-        )
+        if state.frames > self._seen.get(slot, 0):
+            picture = read_frame(segment, slot, state.frames)
+            if picture is not None:
+                self._seen[slot], self._pictures[slot] = state.frames, picture
+                is_new = True
+        shown = self._pictures.get(slot)
+        return SlotView(slot, shown, is_new, state.metrics, state.frames, state.pid)
+
+    def _broken(self, reason: str | None) -> str:
+        return f"{self._path.name} cannot be read: {reason}"
 
     def _judged(self, states: list[SlotState]) -> tuple[str, str]:
         """Looks into /proc only now and then."""
@@ -151,7 +190,7 @@ def judged(states: list[SlotState], since_ns: int, now_ns: int) -> tuple[str, st
         return PAUSED_NOW, "the run is paused"
     silent_ns = now_ns - max(since_ns, *(state.updated_ns for state in states))
     if silent_ns > _STALLED_NS:
-        return STALLED, f"no step for {silent_ns // 1_000_000_000} s"
+        return STALLED, f"{NO_STEP} {silent_ns // 1_000_000_000} s"
     return LIVE, ""
 
 

@@ -90,7 +90,8 @@ class Clips:
         if self._problem:
             raise WorkerError(f"Recording ended: {self._problem}")
         frames = sum(movie.frames for movie in self._written)
-        text = f"{len(self._written)} clips with {frames} frames in {self._folder.path}"
+        clips = "1 clip" if len(self._written) == 1 else f"{len(self._written)} clips"
+        text = f"{clips} with {frames} frames in {self._folder.path}"
         return text + dropped_text(self._recorder.dropped)
 
     def _accept(self, movies: list[Movie]) -> None:

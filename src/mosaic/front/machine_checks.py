@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import uuid
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mosaic import __version__
@@ -102,6 +103,11 @@ def check_daemon(client: TrainerClient) -> list[CheckResult]:
         workers = client.workers(refresh=True)
     except MosaicError as error:
         return [CheckResult("daemon", False, error.message, error.hint, required=True)]
+    return check_answers(health, workers)
+
+
+def check_answers(health: Health, workers: Iterable[WorkerInfo]) -> list[CheckResult]:
+    """What a daemon that answers says about itself, its GPUs and its workers."""
     found = [_check_answer(health)]
     found += [
         CheckResult("daemon", False, alarm, "see `mosaic daemon status`", required=True)
@@ -110,10 +116,11 @@ def check_daemon(client: TrainerClient) -> list[CheckResult]:
     found.append(check_containment(health))
     gpus = amount(health.gpus_total, "GPU") if health.gpus_total else "none; runs use the CPU"
     found.append(CheckResult("gpus", True, gpus, "", required=False))
-    if not workers:
+    known = list(workers)
+    if not known:
         fix = "install a package with a worker, or `mosaic workers add FOLDER`"
         found.append(CheckResult("workers", False, "there are none", fix, required=True))
-    for worker in workers:
+    for worker in known:
         found += _check_worker(worker)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mosaic.errors import ConfigError
 
@@ -36,6 +36,9 @@ class Training:
     priority: int | None = None
     retries: int = 0
     environment: Mapping[str, str] = field(default_factory=dict)
+    # By which telemetry and the list of runs know them; empty: as the daemon calls them.
+    agent_id: str = ""
+    worker_id: str = ""
 
     def __post_init__(self) -> None:
         rest = dict(self.parameters)
@@ -76,6 +79,8 @@ def train_document(training: Training) -> dict[str, Any]:
         environment=training.environment,
         metadata={"group": label(training.group)} if training.is_one_of_several else None,
     )
+    names = {"agent_id": training.agent_id, "worker_id": training.worker_id}
+    document["metadata"]["worker"].update({key: name for key, name in names.items() if name})
     if training.priority is not None:
         document["priority"] = training.priority
     if training.retries > 0:
@@ -99,6 +104,25 @@ def training_settings(training: Training) -> dict[str, Any]:
     return {"algo": training.algorithm.name, "extras": extras, **given}
 
 
+class Obstacle(NamedTuple):
+    """Spaces that an algorithm cannot handle."""
+
+    what: str  # "actions" or "observations"
+    present: str
+    handled: tuple[str, ...]
+
+
+def obstacle(algorithm: AlgorithmInfo, environment: EnvironmentInfo) -> Obstacle | None:
+    """What keeps the algorithm from training there, as far as the catalogue can tell."""
+    for kind, handled, what in (
+        (environment.action_kind, algorithm.action_spaces, "actions"),
+        (environment.observation_kind, algorithm.observation_spaces, "observations"),
+    ):
+        if kind in _PLAIN_KINDS and handled and kind not in handled:
+            return Obstacle(what, kind, handled)
+    return None
+
+
 def check_fit(
     algorithm: AlgorithmInfo, env_id: str, environments: Iterable[EnvironmentInfo]
 ) -> None:
@@ -107,19 +131,14 @@ def check_fit(
     What the catalogue does not know is left to the worker, which looks at the real spaces.
     """
     known = next((item for item in environments if item.id == env_id), None)
-    if known is None:
-        return
-    for kind, handled, what in (
-        (known.action_kind, algorithm.action_spaces, "actions"),
-        (known.observation_kind, algorithm.observation_spaces, "observations"),
-    ):
-        if kind in _PLAIN_KINDS and handled and kind not in handled:
-            raise ConfigError(
-                f"{algorithm.name} cannot train on {env_id}: it needs {' or '.join(handled)} "
-                f"{what}, and these are {kind}",
-                hint="`mosaic algos` shows which algorithm takes which spaces",
-                field="algo",
-            )
+    found = None if known is None else obstacle(algorithm, known)
+    if found is not None:
+        raise ConfigError(
+            f"{algorithm.name} cannot train on {env_id}: it needs {' or '.join(found.handled)} "
+            f"{found.what}, and these are {found.present}",
+            hint="`mosaic algos` shows which algorithm takes which spaces",
+            field="algo",
+        )
 
 
 def label(text: str) -> str:

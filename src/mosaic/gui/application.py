@@ -9,6 +9,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
+from mosaic import __version__
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.async_bridge import AsyncBridge
 from mosaic.gui.commands import Commands
@@ -18,8 +19,12 @@ from mosaic.gui.shell.main_window import MainWindow
 from mosaic.gui.state.notices import notice_of
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.theme.theme import SYSTEM, Theme
+from mosaic.gui.unexpected_errors import UnexpectedErrors
 from mosaic.gui.workbench import Workbench
+from mosaic.logs import get_logger, log_to_file
 from mosaic.paths import Home
+
+log = get_logger(__name__)
 
 # Python's signal handlers run between two of its instructions; a loop in C has none.
 _SIGNAL_LOOK_MS = 200
@@ -55,6 +60,7 @@ class Application:
         )
         self.window.fill(self.workbench)
         self.feeds = Feeds(None if is_remote else home, self.state, self.bridge)
+        self.window.banner.start_daemon = self.feeds.reconnect
 
     def start(self) -> None:
         self.window.show()
@@ -68,18 +74,40 @@ class Application:
 
 
 def run_workbench(
-    home: Home, open_client: Callable[[], AsyncTrainerClient], is_remote: bool
+    home: Home,
+    open_client: Callable[[], AsyncTrainerClient],
+    is_remote: bool,
+    shown: Callable[[], bool] | None = None,
 ) -> int:
-    """Until the window is closed; returns the exit status."""
+    """Until the window is closed; returns the exit status.
+
+    `shown` is called once the window can be used; it closes again when that returns False.
+    """
+    home.create()
+    log_to_file(home.workbench_log)
     qt = QApplication(sys.argv[:1])
     qt.setApplicationName("MOSAIC")
     application = Application(qt, home, open_client, is_remote=is_remote)
-    signal.signal(signal.SIGINT, lambda *_: application.window.close())
+    errors = UnexpectedErrors(application.state, str(home.workbench_log))
+    errors.install()
+    # Other windows (of file choosers, for example) must not keep the program alive.
+    application.window.closed.connect(qt.quit)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: application.window.close())
     waking = QTimer()
     waking.timeout.connect(lambda: None)
     waking.start(_SIGNAL_LOOK_MS)
     application.start()
+
+    def on_shown() -> None:
+        log.info("workbench.shown", version=__version__, platform=qt.platformName())
+        if shown is not None and not shown():
+            application.window.close()
+
+    # After everything that waits now, which includes the first picture of the window.
+    QTimer.singleShot(0, on_shown)
     status = qt.exec()
     waking.stop()
     application.close()
+    errors.remove()
     return status

@@ -26,6 +26,7 @@ Failed = Callable[[MosaicError], None]
 # Nothing in the window changes more often than this, however much a run says.
 BATCH_S = 0.1
 _CLOSE_S = 5.0
+_LAST_WORDS_S = 2.0
 
 
 class Task:
@@ -42,6 +43,10 @@ class Task:
     def is_done(self) -> bool:
         return self._future is None or self._future.done()
 
+    @property
+    def future(self) -> concurrent.futures.Future[None] | None:
+        return self._future
+
     def begin(self, future: concurrent.futures.Future[None]) -> None:
         self._future = future
 
@@ -56,6 +61,7 @@ class AsyncBridge(QObject):
         self._loop = asyncio.new_event_loop()
         self._client: AsyncTrainerClient | None = None
         self._is_closed = False
+        self._last_words: list[concurrent.futures.Future[None]] = []
         self._pool = concurrent.futures.ThreadPoolExecutor(4, "mosaic-gui-work")
         self._delivered.connect(self._on_delivered, Qt.ConnectionType.QueuedConnection)
         self._thread = threading.Thread(target=self._live, name="mosaic-gui-bridge", daemon=True)
@@ -76,6 +82,18 @@ class AsyncBridge(QObject):
             self._deliver(task, done, answer)
 
         return self._begin(work, failed)
+
+    def tell(self, request: Callable[[AsyncTrainerClient], Awaitable[Any]]) -> None:
+        """Something the daemon shall hear even if the window closes now; nobody waits for it."""
+
+        async def work(task: Task) -> None:
+            with suppress(MosaicError):
+                await request(self._ready_client())
+
+        task = self._begin(work, None)
+        if task.future is not None:
+            self._last_words = [future for future in self._last_words if not future.done()]
+            self._last_words.append(task.future)
 
     def follow(
         self,
@@ -134,6 +152,7 @@ class AsyncBridge(QObject):
         if self._is_closed:
             return
         self._is_closed = True
+        concurrent.futures.wait(self._last_words, _LAST_WORDS_S)
         with suppress(RuntimeError):
             asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(_CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from psygnal import Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
@@ -13,6 +14,8 @@ MENUS = ("File", "Run", "View", "Compare", "Help")
 
 
 class Commands:
+    added = Signal(str)  # its id
+
     def __init__(self, window: QWidget, theme: Theme) -> None:
         self._window, self._theme = window, theme
         self._actions: dict[str, QAction] = {}
@@ -43,7 +46,8 @@ class Commands:
         self._actions[id] = action
         self._menus[id] = menu
         self._icons[id] = icon
-        self._draw_icons()
+        self._draw_icon(id)
+        self.added.emit(id)
         return action
 
     def __getitem__(self, id: str) -> QAction:
@@ -55,10 +59,16 @@ class Commands:
     def of_menu(self, menu: str) -> list[QAction]:
         return [action for id, action in self._actions.items() if self._menus[id] == menu]
 
+    def menu_of(self, id: str) -> str:
+        return self._menus[id]
+
     def trigger(self, id: str) -> None:
         self._actions[id].trigger()
 
     def _draw_icons(self) -> None:
-        for id, action in self._actions.items():
-            if name := self._icons[id]:
-                action.setIcon(self._theme.icon(name))
+        for id in self._actions:
+            self._draw_icon(id)
+
+    def _draw_icon(self, id: str) -> None:
+        if name := self._icons[id]:
+            self._actions[id].setIcon(self._theme.icon(name))

@@ -13,6 +13,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
 from mosaic.front.catalogue import algorithms, environments
 from mosaic.gui.async_bridge import AsyncBridge, Task
+from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from mosaic.paths import Home
 from mosaic.wire.answers import Health
@@ -60,12 +61,13 @@ class Feeds(QObject):
     def reconnect(self) -> None:
         """Also starts a daemon that was stopped on purpose: somebody wants it."""
         self._has_connected = False
+        self._state.set_connection(Connection.CONNECTING)
         self._on_health_due()
 
     def reload(self) -> None:
         """The whole list of runs, now."""
         self._listed_at = time.monotonic()
-        self._bridge.ask(lambda client: client.list_runs(), self._state.runs.load, self._on_failed)
+        self._bridge.ask(lambda client: client.list_runs(), self._on_list, self._on_failed)
 
     def refresh_workers(self) -> None:
         self._bridge.ask(
@@ -81,6 +83,16 @@ class Feeds(QObject):
     def _on_catalogue(self, found: Catalogue) -> None:
         self._state.set_catalogue(*found)
 
+    def _on_list(self, records: list[RunRecord]) -> None:
+        runs = self._state.runs
+        is_first = not runs.is_loaded
+        runs.load(records)
+        # Whoever has runs wants to see the newest, unless something else is shown by now.
+        if is_first and len(runs) and not self._state.selection:
+            if self._state.page is Page.WELCOME:
+                self._state.show_page(Page.LIVE)
+            self._state.select([runs.newest_first()[0].run_id])
+
     def _on_health_due(self) -> None:
         if self._asking is not None and not self._asking.is_done:
             silent_s = time.monotonic() - self._asked_at
@@ -88,7 +100,7 @@ class Feeds(QObject):
                 self._lose(f"no answer for {silent_s:.0f} s")
             return
         if self._was_stopped():
-            self._lose("it was stopped")
+            self._state.set_connection(Connection.LOST, "it was stopped", is_stopped=True)
             return
         self._asked_at = time.monotonic()
         self._asking = self._bridge.ask(

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
+from mosaic.export.run_rows import Exported
 from mosaic.front.human import amount
 from mosaic.gui.async_bridge import AsyncBridge
+from mosaic.gui.state import runs_again
 from mosaic.gui.state.notices import Notice, Severity, notice_of
-from mosaic.gui.state.targets import Page
+from mosaic.gui.state.run_command import command_of
+from mosaic.gui.state.targets import FormTarget, Operation, Page
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.wire.answers import Submission
 
 _UNDO_S = 10.0
+_LONG_S = 60.0
+Opened = Callable[[Path], None]
 
 
 class RunActions:
@@ -46,6 +52,8 @@ class RunActions:
 
         self._bridge.ask(send, tell, failed or self._say_error)
 
+    # Runs that are going on
+
     def stop(self, run_ids: Sequence[str], reason: str = "user_cancel") -> None:
         self._each(run_ids, lambda client, run: client.stop_run(run, reason), "stopping")
 
@@ -55,24 +63,111 @@ class RunActions:
     def unpause(self, run_ids: Sequence[str]) -> None:
         self._each(run_ids, lambda client, run: client.unpause_run(run), "going on")
 
+    # Starting again
+
+    def resubmit(self, run_ids: Sequence[str]) -> None:
+        """With the very same config."""
+
+        def start(records: list[RunRecord]) -> None:
+            self._guarded(
+                lambda: self.submit([runs_again.same_again(record) for record in records])
+            )
+
+        self._read(run_ids, start)
+
+    def edit(self, run_id: str) -> None:
+        """In the form, with everything it was started with."""
+        self._read(
+            [run_id], lambda records: self._state.ask_form(runs_again.edited_again(records[0]))
+        )
+
+    def resume(self, run_id: str) -> None:
+        """One that was stopped goes on at once; for a finished one the form asks how far."""
+
+        def go_on(record: RunRecord) -> None:
+            if runs_again.goes_on_by_itself(record):
+                self.submit([runs_again.going_on(record)])
+            else:
+                policy = runs_again.policy_of(record)
+                self._state.ask_form(FormTarget(Operation.RESUME, policy))
+
+        self._read([run_id], lambda records: self._guarded(lambda: go_on(records[0])))
+
+    def evaluate(self, run_id: str) -> None:
+        def ask(record: RunRecord) -> None:
+            self._state.ask_form(FormTarget(Operation.EVALUATE, runs_again.policy_of(record)))
+
+        self._read([run_id], lambda records: self._guarded(lambda: ask(records[0])))
+
+    def start_first(self) -> None:
+        """What somebody without any run is offered."""
+        self._guarded(lambda: self.submit([runs_again.first_training(self._state.algorithms)]))
+
+    def read_command(self, run_id: str, home: Path | None, done: Callable[[str], None]) -> None:
+        """The command that would start it again."""
+        self._read(
+            [run_id],
+            lambda records: done(command_of(records[0], self._state.algorithms, home)),
+        )
+
+    def read_folder(self, run_id: str, done: Opened) -> None:
+        self._read([run_id], lambda records: done(Path(records[0].paths["run_directory"])))
+
+    # What is kept
+
+    def pin(self, run_ids: Sequence[str], is_pinned: bool = True) -> None:
+        word = "pinned" if is_pinned else "not pinned any more"
+        self._each(run_ids, lambda client, run: client.pin_run(run, is_pinned), word)
+
+    def archive(self, run_id: str, path: Path, done: Opened | None = None) -> None:
+        """Everything of a run, in one file that appears when it is complete."""
+        self._state.say(Notice(f"Writing {path.name} …", seconds=_LONG_S))
+
+        def tell(written: Path) -> None:
+            self._say_written(f"Archived as {written.name}", written.parent, done)
+
+        self._bridge.ask(lambda client: client.archive_run(run_id, path), tell, self._say_error)
+
+    def export(
+        self, run_id: str, export_format: str, folder: Path, done: Opened | None = None
+    ) -> None:
+        self._state.say(Notice(f"Writing {folder.name} …", seconds=_LONG_S))
+
+        def tell(exported: Exported) -> None:
+            self._say_written(f"Exported to {exported.folder.name}", exported.folder, done)
+
+        self._bridge.ask(
+            lambda client: client.export_run(run_id, export_format, folder), tell, self._say_error
+        )
+
     def delete(self, run_ids: Sequence[str]) -> None:
         """At once, and back again with "Undo"."""
         chosen = list(run_ids)
 
-        async def send(client: AsyncTrainerClient) -> None:
+        async def send(client: AsyncTrainerClient) -> tuple[list[str], MosaicError | None]:
+            gone: list[str] = []
             for run in chosen:
-                await client.delete_run(run)
+                try:
+                    await client.delete_run(run)
+                except MosaicError as error:
+                    return gone, error
+                gone.append(run)
+            return gone, None
 
-        def tell(_: None) -> None:
-            self._state.runs.remove(chosen)
-            self._state.say(
-                Notice(
-                    f"{amount(len(chosen), 'run')} deleted",
-                    action=lambda: self.restore(chosen),
-                    action_text="Undo",
-                    seconds=_UNDO_S,
+        def tell(answer: tuple[list[str], MosaicError | None]) -> None:
+            gone, error = answer
+            self._state.runs.remove(gone)
+            if gone:
+                self._state.say(
+                    Notice(
+                        f"{amount(len(gone), 'run')} deleted",
+                        action=lambda: self.restore(gone),
+                        action_text="Undo",
+                        seconds=_UNDO_S,
+                    )
                 )
-            )
+            if error is not None:
+                self._say_error(error)
 
         self._bridge.ask(send, tell, self._say_error)
 
@@ -90,20 +185,46 @@ class RunActions:
     def _each(
         self,
         run_ids: Sequence[str],
-        call: Callable[[AsyncTrainerClient, str], Any],
+        call: Callable[[AsyncTrainerClient, str], Coroutine[Any, Any, RunRecord]],
         word: str,
     ) -> None:
+        """With all of them, even where one refuses."""
         chosen = list(run_ids)
 
-        async def send(client: AsyncTrainerClient) -> list[RunRecord]:
-            return list(await asyncio.gather(*(call(client, run) for run in chosen)))
+        async def send(client: AsyncTrainerClient) -> list[RunRecord | BaseException]:
+            return await asyncio.gather(
+                *(call(client, run) for run in chosen), return_exceptions=True
+            )
 
-        def tell(records: list[RunRecord]) -> None:
+        def tell(answers: list[RunRecord | BaseException]) -> None:
+            records = [answer for answer in answers if isinstance(answer, RunRecord)]
             self._state.runs.update(records)
-            names = records[0].run_name if len(records) == 1 else amount(len(records), "run")
-            self._state.say(Notice(f"{names}: {word}"))
+            if records:
+                names = records[0].run_name if len(records) == 1 else amount(len(records), "run")
+                self._state.say(Notice(f"{names}: {word}"))
+            for answer in answers:
+                if isinstance(answer, MosaicError):
+                    self._say_error(answer)
+                    break
 
         self._bridge.ask(send, tell, self._say_error)
+
+    def _read(self, run_ids: Sequence[str], done: Callable[[list[RunRecord]], None]) -> None:
+        """The whole records: lists come without configs and paths."""
+        chosen = list(run_ids)
+        self._bridge.ask(lambda client: _records(client, chosen), done, self._say_error)
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except MosaicError as error:
+            self._say_error(error)
+
+    def _say_written(self, text: str, folder: Path, opened: Opened | None) -> None:
+        action = None if opened is None else lambda: opened(folder)
+        self._state.say(
+            Notice(text, Severity.GOOD, action, "Open folder" if action else "", seconds=_UNDO_S)
+        )
 
     def _show(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,8 +56,12 @@ class Simulation:
         *,
         start_wait_s: float = START_WAIT_S,
         answer_wait_s: float = ANSWER_WAIT_S,
+        begun: Callable[[Simulation], None] | None = None,
     ) -> None:
-        """Returns when the episode stands at its beginning; raises WorkerError."""
+        """Returns when the episode stands at its beginning; raises WorkerError.
+
+        `begun` gets it as soon as there is a process: another thread may `kill` it from then on.
+        """
         self._answer_wait_s = answer_wait_s
         self._kept: OrderedDict[int, SimulatedStep] = OrderedDict()
         self._kept_bytes = 0
@@ -66,6 +70,8 @@ class Simulation:
         self._simulator_at = 0
         check_possible(recording)
         self._process = SimulatorProcess(recording.python, recording.path)
+        if begun is not None:
+            begun(self)
         try:
             self._process.send(recording_to_message(recording), start_wait_s)
             ready = self._received(start_wait_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mosaic.cli.replay_controls import FASTEST, SLOWEST, Controls, shown_steps
+from mosaic.cli.replay_controls import FASTEST, SLOWEST, Controls
 
 CONTROLS = Controls(steps=200, fps=10.0)
 
@@ -58,11 +58,3 @@ def test_an_empty_episode_can_be_controlled() -> None:
     empty = Controls(steps=0, fps=30.0)
     assert empty.is_at_end and pressed(empty, "right", "5", "end", "page up").step == 0
     assert not empty.advanced(1).is_playing
-
-
-def test_a_video_shows_every_step_unless_there_are_too_many_in_a_second() -> None:
-    assert shown_steps(3, 30, 60) == ([0, 1, 2, 3], 30)
-    assert shown_steps(10, 240, 60) == ([0, 4, 8, 10], 60)
-    assert shown_steps(8, 240, 60) == ([0, 4, 8], 60)
-    assert shown_steps(0, 30, 60) == ([0], 30)
-    assert shown_steps(2, 0.5, 60) == ([0, 1, 2], 0.5)

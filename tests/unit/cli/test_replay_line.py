@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from mosaic.cli.replay_line import action_text, telemetry_line
+from mosaic.cli.replay_line import telemetry_line
+from mosaic.front.replay_words import action_text
 from mosaic.replay.simulation import SimulatedStep
 
 

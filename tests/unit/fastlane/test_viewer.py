@@ -233,3 +233,34 @@ def test_silence_before_anybody_watched_is_no_stall() -> None:
     now = 100 * 10**9
     assert judged([state(1)], now - 10**9, now)[0] == "live"
     assert judged([state(1)], now - 11 * 10**9, now)[0] == "stalled"
+
+
+def test_each_slot_by_itself(segment: Segment, path: Path) -> None:
+    viewer = Viewer(path, slot_count=4)
+    show(segment, 0, 5, steps=1)
+    show(segment, 2, 6, steps=9)
+    view = viewer.poll_slots()
+    assert (view.status, view.slot_limit, view.is_new) == ("live", 4, True)
+    assert [slot.slot for slot in view.slots] == [0, 2]
+    assert [slot.metrics.steps for slot in view.slots] == [1, 9]
+    assert {slot.pid for slot in view.slots} == {os.getpid()}
+
+
+def test_a_slot_keeps_its_picture_until_there_is_a_newer_one(segment: Segment, path: Path) -> None:
+    viewer = Viewer(path, slot_count=2)
+    show(segment, 0, 5)
+    show(segment, 1, 6)
+    before = viewer.poll_slots().slots
+    show(segment, 1, 7)
+    after = viewer.poll_slots().slots
+    assert [slot.is_new for slot in after] == [False, True]
+    assert after[0].picture is before[0].picture
+    assert after[1].picture is not None and set(after[1].picture.pixels) == {7}
+    assert [slot.frames for slot in after] == [1, 2]
+
+
+def test_slots_of_garbage_are_a_sentence(path: Path) -> None:
+    path.write_bytes(b"garbage")
+    view = Viewer(path).poll_slots()
+    assert (view.status, view.slots) == ("broken", ())
+    assert path.name in view.message

@@ -1,15 +1,256 @@
-"""CompareView: Compare"""
+"""CompareView: groups of runs over their seeds: what can be told apart, and what differs."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QVBoxLayout
+from collections.abc import Callable
+from pathlib import Path
 
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+from superqt import QElidingLabel
+
+from mosaic.errors import MosaicError
+from mosaic.gui.async_bridge import Task
+from mosaic.gui.compare.comparing import Compared, compared, write_picture, write_report
+from mosaic.gui.compare.comparison_page import ComparisonPage
+from mosaic.gui.compare.run_chips import RunChips
 from mosaic.gui.stage.stage_page import StagePage
+from mosaic.gui.state.compare_choice import FEWEST, missing_text, without
+from mosaic.gui.state.compare_tables import group_colour, subtitle, tab_separated
+from mosaic.gui.state.notices import Notice, Severity, notice_of
+from mosaic.gui.state.replay_words import why_not
 from mosaic.gui.widgets.empty_state import EmptyState
+from mosaic.gui.widgets.file_chooser import ask_for_file
+from mosaic.gui.widgets.roles import with_role
 from mosaic.gui.workbench import Workbench
+
+RETURNS = "episodic return"
+# Runs that are not over are compared once more from time to time.
+_AGAIN_MS = 15_000
 
 
 class CompareView(StagePage):
     def __init__(self, workbench: Workbench) -> None:
         super().__init__()
-        QVBoxLayout(self).addWidget(EmptyState(workbench.theme, "compare", "Compare"))
+        self.setObjectName("compare-page")
+        self._workbench = workbench
+        self._asking: Task | None = None
+        self._compared: Compared | None = None
+        self._asked_for: tuple[tuple[str, ...], str] | None = None
+        self.title = with_role(QElidingLabel("Compare"), "section")
+        self.subtitle = with_role(QElidingLabel(""), "caption")
+        self.metric_choice = QComboBox()
+        self.metric_choice.setObjectName("compare-metric")
+        self.metric_choice.setAccessibleName("What is compared")
+        self.metric_choice.setMinimumWidth(140)
+        self.metric_choice.addItem(RETURNS)
+        self.metric_choice.currentTextChanged.connect(self._on_metric_chosen)
+        self.export_button = QPushButton("Export")
+        self.export_button.setObjectName("compare-export")
+        menu = QMenu(self.export_button)
+        menu.addAction("HTML report…", self._on_report_asked)
+        menu.addAction("Picture (PNG)…", self._on_picture_asked)
+        menu.addAction("Copy tables", self.copy_tables)
+        self.export_button.setMenu(menu)
+        self.chips = RunChips(workbench)
+        self.chips.removed.connect(self._on_chip_removed)
+        self.chips.added.connect(self._on_chip_added)
+        self.message = EmptyState(workbench.theme, "compare", "")
+        self.page = ComparisonPage(workbench.theme)
+        stack = QWidget()
+        self._stack = QStackedLayout(stack)
+        self._stack.addWidget(self.message)
+        self._stack.addWidget(self.page)
+        self._again = QTimer(self)
+        self._again.setInterval(_AGAIN_MS)
+        self._again.timeout.connect(self._ask)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(self.title)
+        words.addWidget(self.subtitle)
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addLayout(words, 1)
+        head.addWidget(self.metric_choice)
+        head.addWidget(self.export_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 4, 10)
+        layout.setSpacing(8)
+        layout.addLayout(head)
+        layout.addWidget(self.chips)
+        layout.addWidget(stack, 1)
+        workbench.state.runs.removed.connect(self._on_runs_removed)
+        self._show_exportable()
+
+    # StagePage
+
+    def open(self) -> None:
+        self._show_chips()
+        self._compare()
+
+    def leave(self) -> None:
+        self._again.stop()
+        self._cancel()
+
+    # Comparing
+
+    @property
+    def _chosen_metric(self) -> str:
+        return self.metric_choice.currentText()
+
+    def _compare(self) -> None:
+        run_ids = self._workbench.state.compared
+        self._again.stop()
+        self._cancel()
+        if len(run_ids) < FEWEST:
+            self._compared, self._asked_for = None, None
+            self._show_message(*missing_text(len(run_ids)))
+            return
+        wish = (run_ids, self._chosen_metric)
+        if wish != self._asked_for or self._compared is None:
+            self._asked_for, self._compared = wish, None
+            self._show_message("Comparing…", "Reading the curves and resampling the seeds.")
+        self._ask()
+
+    def _ask(self) -> None:
+        self._cancel()
+        run_ids = self._workbench.state.compared
+        metric = None if self._chosen_metric == RETURNS else self._chosen_metric
+        self._asking = self._workbench.bridge.ask(
+            lambda client: compared(client, run_ids, metric), self._on_compared, self._on_failed
+        )
+
+    def _on_compared(self, found: Compared) -> None:
+        self._compared = found
+        self._show_metrics(found.metrics)
+        self.title.setText("Compare")
+        self.subtitle.setText(subtitle(found.comparison))
+        self.page.show_comparison(found.comparison)
+        self._stack.setCurrentWidget(self.page)
+        self._show_chips()
+        self._show_exportable()
+        runs = self._workbench.state.runs
+        records = [runs.get(run_id) for run_id in self._workbench.state.compared]
+        if any(record is not None and not record.is_over for record in records):
+            self._again.start()
+
+    def _on_failed(self, error: MosaicError) -> None:
+        self._compared = None
+        self._show_message("These runs cannot be compared", why_not(error))
+        self._show_chips()
+
+    def _cancel(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+
+    # What the person does
+
+    def copy_tables(self) -> None:
+        if self._compared is not None:
+            QGuiApplication.clipboard().setText(tab_separated(self.page.tables))
+            self._workbench.state.say(Notice("Tables copied", Severity.GOOD))
+
+    def export_report(self, path: Path) -> None:
+        found = self._compared
+        if found is not None:
+            self._write(lambda: write_report(found.comparison, path))
+
+    def export_picture(self, path: Path) -> None:
+        found = self._compared
+        if found is not None:
+            self._write(lambda: write_picture(found.comparison, path))
+
+    def _write(self, work: Callable[[], Path]) -> None:
+        self._workbench.bridge.work(work, self._on_written, self._on_write_failed)
+
+    def _on_written(self, path: Path) -> None:
+        self._workbench.state.say(Notice(f"Written: {path}", Severity.GOOD))
+
+    def _on_write_failed(self, error: MosaicError) -> None:
+        self._workbench.state.say(notice_of(error))
+
+    def _on_report_asked(self) -> None:
+        suggested = str(Path.home() / "comparison.html")
+        ask_for_file(
+            self,
+            "Save the report",
+            "Page (*.html)",
+            self.export_report,
+            suggested=suggested,
+            is_new=True,
+        )
+
+    def _on_picture_asked(self) -> None:
+        suggested = str(Path.home() / "comparison.png")
+        ask_for_file(
+            self,
+            "Save the plots",
+            "Picture (*.png)",
+            self.export_picture,
+            suggested=suggested,
+            is_new=True,
+        )
+
+    def _on_metric_chosen(self) -> None:
+        if self._workbench.state.compared:
+            self._compare()
+
+    def _on_chip_removed(self, run_id: str) -> None:
+        state = self._workbench.state
+        state.compare(without(state.compared, [run_id]))
+
+    def _on_chip_added(self, run_id: str) -> None:
+        state = self._workbench.state
+        state.compare((*state.compared, run_id))
+
+    def _on_runs_removed(self, gone: frozenset[str]) -> None:
+        state = self._workbench.state
+        left = without(state.compared, gone)
+        if left != state.compared:
+            state.compared = left
+            if self.isVisible():
+                self.open()
+
+    # What it looks like
+
+    def _show_message(self, title: str, text: str) -> None:
+        self.subtitle.setText("")
+        self.message.show_text(title, text)
+        self._stack.setCurrentWidget(self.message)
+        self._show_exportable()
+
+    def _show_exportable(self) -> None:
+        self.export_button.setEnabled(self._compared is not None)
+
+    def _show_chips(self) -> None:
+        run_ids = self._workbench.state.compared
+        colours = {}
+        if self._compared is not None:
+            labels = [group.label for group in self._compared.comparison.groups]
+            for run_id, group in self._compared.groups.items():
+                if group in labels:
+                    colours[run_id] = group_colour(labels.index(group))
+        self.chips.show_runs(run_ids, colours)
+
+    def _show_metrics(self, names: tuple[str, ...]) -> None:
+        wanted = [RETURNS, *names]
+        if wanted == [
+            self.metric_choice.itemText(row) for row in range(self.metric_choice.count())
+        ]:
+            return
+        chosen = self._chosen_metric
+        self.metric_choice.blockSignals(True)
+        self.metric_choice.clear()
+        self.metric_choice.addItems(wanted)
+        self.metric_choice.setCurrentText(chosen if chosen in wanted else RETURNS)
+        self.metric_choice.blockSignals(False)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, Qt
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QVBoxLayout, QWidget
 
-from mosaic.gui.commands import MENUS
 from mosaic.gui.launch.launch_panel import LaunchPanel
 from mosaic.gui.runs.runs_panel import RunsPanel
+from mosaic.gui.shell.about_overlay import AboutOverlay
+from mosaic.gui.shell.connection_banner import ConnectionBanner
+from mosaic.gui.shell.full_screen import FullScreen
+from mosaic.gui.shell.header import Header
+from mosaic.gui.shell.menus import Menus
+from mosaic.gui.shell.palette import CommandPalette
+from mosaic.gui.shell.shortcuts_overlay import ShortcutsOverlay
 from mosaic.gui.shell.snackbar import Snackbar
+from mosaic.gui.shell.window_commands import WindowCommands
+from mosaic.gui.shell.window_parts import WindowParts
 from mosaic.gui.stage.stage_view import StageView
+from mosaic.gui.state.targets import Page
 from mosaic.gui.tabs.tabs_panel import TabsPanel
+from mosaic.gui.widgets.roles import with_role
 from mosaic.gui.workbench import Workbench
 
 FIRST_SIZE = (1280, 800)
@@ -23,6 +33,8 @@ _LAYOUT_VERSION = 1
 
 class MainWindow(QMainWindow):
     """Made empty first: commands belong to a window, and panels need commands."""
+
+    closed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +50,8 @@ class MainWindow(QMainWindow):
         self.runs_panel = RunsPanel(workbench)
         self.snackbar = Snackbar(workbench.theme, self)
         workbench.state.said.connect(self.snackbar.show_notice)
-        self.setCentralWidget(self.stage)
+        self.banner = ConnectionBanner(workbench)
+        self.setCentralWidget(self._centre())
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         areas = Qt.DockWidgetArea
@@ -48,17 +61,35 @@ class MainWindow(QMainWindow):
         sides = [self.launch_dock, self.tabs_dock]
         self.resizeDocks(sides, [_LEFT_WIDTH, _RIGHT_WIDTH], Qt.Orientation.Horizontal)
         self.resizeDocks([self.runs_dock], [_BOTTOM_HEIGHT], Qt.Orientation.Vertical)
-        self._fill_menus()
         self._restore()
+        self._add_commands()
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        self.full_screen.leave()  # a window opens as it was before
         settings = self._workbench.settings
         settings.setValue("window/geometry", self.saveGeometry())
         settings.setValue("window/docks", self.saveState(_LAYOUT_VERSION))
         settings.sync()
         self.stage.close_pages()
         self.tabs_panel.close_tabs()
+        self.snackbar.dismiss()  # its timer ends with it
         super().closeEvent(event)
+        self.closed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.full_screen.is_on:
+            self.full_screen.leave()
+        else:
+            super().keyPressEvent(event)
+
+    def _centre(self) -> QWidget:
+        centre = with_role(QWidget(), "plain")
+        layout = QVBoxLayout(centre)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self.banner)
+        layout.addWidget(self.stage, 1)
+        return centre
 
     def _dock(self, title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
         dock = QDockWidget(title, self)
@@ -76,12 +107,42 @@ class MainWindow(QMainWindow):
         self.addDockWidget(area, dock)
         return dock
 
-    def _fill_menus(self) -> None:
+    def _add_commands(self) -> None:
+        """After the panels: each has added its own."""
+        workbench = self._workbench
+        self.full_screen = FullScreen(self)
+        self.palette_overlay = CommandPalette(workbench, self)
+        self.shortcuts_overlay = ShortcutsOverlay(workbench.commands, self)
+        self.about_overlay = AboutOverlay(workbench.home, self)
+        parts = WindowParts(
+            window=self,
+            launch_dock=self.launch_dock,
+            tabs_dock=self.tabs_dock,
+            runs_dock=self.runs_dock,
+            tabs_panel=self.tabs_panel,
+            full_screen=self.full_screen,
+            palette=self.palette_overlay,
+            shortcuts=self.shortcuts_overlay,
+            about=self.about_overlay,
+            show_doctor=self._show_doctor,
+            quit=self._quit,
+        )
+        self._window_commands = WindowCommands(workbench, parts)
         bar = self.menuBar()
-        for title in MENUS:
-            actions = self._workbench.commands.of_menu(title)
-            if actions:
-                bar.addMenu(title).addActions(actions)
+        bar.setNativeMenuBar(False)  # the header is in the same row
+        self.menus = Menus(bar, workbench.commands)
+        self.header = Header(workbench)
+        bar.setCornerWidget(self.header, Qt.Corner.TopRightCorner)
+
+    def _show_doctor(self) -> None:
+        from mosaic.gui.welcome.welcome_view import WelcomeView
+
+        page = self.stage.page(Page.WELCOME)
+        assert isinstance(page, WelcomeView)
+        page.show_checks()
+
+    def _quit(self) -> None:
+        self.close()
 
     def _restore(self) -> None:
         settings = self._workbench.settings

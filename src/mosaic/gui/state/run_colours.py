@@ -18,10 +18,11 @@ class RunColours:
         """These runs are shown from now on, and no others."""
         wanted = list(run_ids)
         kept = {run: self._places[run] for run in wanted if run in self._places}
+        taken = set(kept.values())
+        free = (place for place in range(len(wanted)) if place not in taken)
         for run in wanted:
             if run not in kept:
-                taken = set(kept.values())
-                kept[run] = next(place for place in range(len(wanted)) if place not in taken)
+                kept[run] = next(free)
         self._places = kept
 
     def of(self, run_id: str) -> str | None:

@@ -10,6 +10,7 @@ from psygnal import Signal
 from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.environment_info import EnvironmentInfo
 from mosaic.contracts.run_record import RunRecord
+from mosaic.gui.state.live_watch import LiveWatch
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.run_colours import RunColours
 from mosaic.gui.state.runs_state import RunsState
@@ -42,6 +43,7 @@ class WorkbenchState:
         self.colours = RunColours()
         self.connection = Connection.CONNECTING
         self.connection_problem = ""
+        self.is_daemon_stopped = False  # on purpose: it comes back when somebody asks for it
         self.health: Health | None = None
         self.workers: tuple[WorkerInfo, ...] = ()
         self.algorithms: tuple[AlgorithmInfo, ...] = ()
@@ -54,13 +56,18 @@ class WorkbenchState:
         self.replay: ReplayTarget | None = None
         self.play: PlayTarget | None = None
         self.compared: tuple[str, ...] = ()
+        self.live = LiveWatch()
         self.runs.removed.connect(self._on_runs_removed)
 
     # What the daemon says
 
-    def set_connection(self, connection: Connection, problem: str = "") -> None:
-        if (connection, problem) != (self.connection, self.connection_problem):
+    def set_connection(
+        self, connection: Connection, problem: str = "", *, is_stopped: bool = False
+    ) -> None:
+        known = (self.connection, self.connection_problem, self.is_daemon_stopped)
+        if (connection, problem, is_stopped) != known:
             self.connection, self.connection_problem = connection, problem
+            self.is_daemon_stopped = is_stopped
             self.connection_changed.emit(connection.value)
 
     def set_health(self, health: Health) -> None:

@@ -24,6 +24,9 @@ class RunTab(QWidget):
     def set_active(self, is_active: bool) -> None:
         """Timers, streams and viewers run only in between."""
 
+    def close_tab(self) -> None:
+        """The window closes; what outlives being inactive, such as a process, ends here."""
+
 
 @dataclass(frozen=True)
 class TabKind:

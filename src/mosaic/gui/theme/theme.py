@@ -80,6 +80,7 @@ class Theme(QObject):
         pictures = {
             "chevron": ("chevron-down", self.palette.muted),
             "check": ("check-bold", self.palette.on_accent),
+            "tick": ("check", self.palette.text),
         }
         paths = {}
         for key, (name, colour) in pictures.items():

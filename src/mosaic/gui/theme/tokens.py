@@ -12,6 +12,7 @@ RADIUS, CARD_RADIUS = 6, 8
 FONT, CAPTION, SECTION, TITLE = 13, 11, 15, 20
 BAND_ALPHA = 0.2  # of the area around a curve
 SNACKBAR_FADE_MS = 120
+VEIL_ALPHA = 110  # of 255: how dark the window is below a card
 
 
 @dataclass(frozen=True)

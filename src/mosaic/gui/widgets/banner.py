@@ -20,16 +20,16 @@ class Banner(QWidget):
         self._theme, self._icon = theme, icon
         self._picture, self._text = QLabel(), label()
         self._text.setWordWrap(True)
-        self._button = QPushButton()
-        self._button.hide()
+        self.button = QPushButton()
+        self.button.hide()
         self._action: Callable[[], None] | None = None
-        self._button.clicked.connect(self._on_clicked)
+        self.button.clicked.connect(self._on_clicked)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 8, 8, 8)
         layout.setSpacing(8)
         layout.addWidget(self._picture)
         layout.addWidget(self._text, 1)
-        layout.addWidget(self._button)
+        layout.addWidget(self.button)
         theme.changed.connect(self._draw)
         self._draw()
         self.hide()
@@ -40,8 +40,8 @@ class Banner(QWidget):
         """An empty text hides it."""
         self._text.setText(text)
         self._action = action
-        self._button.setText(action_text)
-        self._button.setVisible(action is not None)
+        self.button.setText(action_text)
+        self.button.setVisible(action is not None)
         self.setVisible(bool(text))
 
     @property

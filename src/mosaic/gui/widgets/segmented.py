@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from mosaic.gui.widgets.roles import with_role
+
+_PADDING = 20  # beside the text, with the border
 
 
 class Segmented(QWidget):
@@ -27,6 +30,7 @@ class Segmented(QWidget):
             button.setCheckable(True)
             button.setAccessibleName(text)
             button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+            button.setMinimumWidth(_width_of(button))
             button.clicked.connect(lambda _=False, value=value: self.chosen.emit(value))
             self._group.addButton(button)
             self._buttons[value] = button
@@ -44,3 +48,10 @@ class Segmented(QWidget):
 
     def button(self, value: str) -> QPushButton:
         return self._buttons[value]
+
+
+def _width_of(button: QPushButton) -> int:
+    """The one that is taken is bold, which the width that Qt asks for does not know."""
+    font = button.font()
+    font.setBold(True)
+    return QFontMetrics(font).horizontalAdvance(button.text()) + _PADDING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from mosaic.gui.theme.theme import Theme
@@ -35,7 +36,7 @@ class StateBadge(QWidget):
         self._picture.setPixmap(
             self._theme.icon(state_look(self._word).icon, colour).pixmap(_ICON)
             if self._word
-            else self._theme.icon("blank").pixmap(_ICON)
+            else QPixmap()
         )
         self._text.setText(self._word)
         self._text.setStyleSheet(f"color: {colour};")

@@ -95,7 +95,7 @@ def test_episode_from_reset_to_its_end() -> None:
     assert (done["total_reward"], done["episode_length"], done["episode_number"]) == (4.0, 3, 0)
     assert send(player, cmd="step", action=1)["type"] == "error", "the episode is over"
     assert send(player, cmd="reset")["episode_index"] == 1
-    assert env.seeds == [7, None]
+    assert env.seeds == [7, 8], "each episode has a seed of its own"
 
 
 def test_first_reset_without_seed_takes_the_default() -> None:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mosaic.cli.replay_controls import shown_steps
 from mosaic.errors import RequestError, WorkerError
 
 if TYPE_CHECKING:
@@ -82,3 +81,15 @@ def copy_clip(clip: Path, path: Path) -> str:
     except OSError as error:
         raise RequestError(f"{clip} cannot be copied to {path}: {error.strerror}") from error
     return f"{path}: a copy of {clip}"
+
+
+def shown_steps(steps: int, steps_per_second: float, most_fps: float) -> tuple[list[int], float]:
+    """Which steps a video shows, and its frames a second: all, where that is not too fast for it.
+
+    The first and the last step are always among them.
+    """
+    fps = min(steps_per_second, most_fps)
+    stride = steps_per_second / fps
+    count = int(steps / stride) + 1
+    chosen = [int(number * stride) for number in range(count)]
+    return (chosen if chosen[-1] == steps else [*chosen, steps]), fps

@@ -1,0 +1,137 @@
+"""RunMetrics: which metrics the shown runs have, and how their policies were evaluated."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+from PySide6.QtCore import QObject, Signal
+
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.history import MetricSeries
+from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import MosaicError, UnknownRunError
+from mosaic.gui.async_bridge import AsyncBridge, Task
+from mosaic.gui.state.chart_evaluations import Lineage, candidates, evaluations_of, lineage_of
+from mosaic.gui.state.chart_names import evaluated_return
+from mosaic.gui.state.chart_picture import Evaluations
+from mosaic.gui.state.runs_state import RunsState
+
+# New names are rare once a run has begun.
+_AGAIN_S = 2.0
+_EVALUATION_POINTS = 200
+
+
+class RunMetrics(QObject):
+    names_changed = Signal()
+    evaluations_changed = Signal()
+
+    def __init__(self, bridge: AsyncBridge, runs: RunsState) -> None:
+        super().__init__()
+        self._bridge, self._runs = bridge, runs
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._asked_at: dict[str, float] = {}
+        self._asking: Task | None = None
+        self._reading: Task | None = None
+        self._measuring: Task | None = None
+        self._lineages: dict[str, Lineage] = {}
+        self._own: dict[str, MetricSeries] = {}  # what runs evaluated themselves
+
+    def names(self, run_ids: Iterable[str]) -> list[str]:
+        found = {name for run_id in run_ids for name in self._names.get(run_id, ())}
+        return sorted(found)
+
+    def is_known(self, run_ids: Iterable[str]) -> bool:
+        return all(run_id in self._names for run_id in run_ids)
+
+    def evaluations(self, run_ids: Iterable[str]) -> dict[str, Evaluations]:
+        records = {record.run_id: record for record in self._runs.newest_first()}
+        found = {}
+        for run_id in run_ids:
+            parent = records.get(run_id)
+            if parent is not None:
+                points = evaluations_of(parent, self._lineages, records, self._own.get(run_id))
+                if points is not None:
+                    found[run_id] = points
+        return found
+
+    def refresh(self, run_ids: Iterable[str]) -> None:
+        """Asks about runs that are new, or may have more by now."""
+        now = time.monotonic()
+        due = [run for run in run_ids if now - self._asked_at.get(run, -_AGAIN_S) >= _AGAIN_S]
+        if not due or (self._asking is not None and not self._asking.is_done):
+            return
+        for run_id in due:
+            self._asked_at[run_id] = now
+
+        async def names(client: AsyncTrainerClient) -> list[tuple[str, tuple[str, ...]]]:
+            answers = await asyncio.gather(*(_names_of(client, run_id) for run_id in due))
+            return [item for item in answers if item is not None]
+
+        self._asking = self._bridge.ask(names, self._on_names, self._on_failed)
+
+    def look_for_evaluations(self, run_ids: Iterable[str]) -> None:
+        shown = [record for run in run_ids if (record := self._runs.get(run)) is not None]
+        unknown = candidates(shown, self._runs.newest_first(), self._lineages)
+        if not unknown or (self._reading is not None and not self._reading.is_done):
+            return
+
+        async def read(client: AsyncTrainerClient) -> list[RunRecord]:
+            answers = await asyncio.gather(*(_record_of(client, run_id) for run_id in unknown))
+            return [record for record in answers if record is not None]
+
+        self._reading = self._bridge.ask(read, self._on_records, self._on_failed)
+
+    def measure_evaluations(self, run_ids: Iterable[str]) -> None:
+        """Series in which these runs put down evaluations while they trained."""
+        wanted = {run: evaluated_return(self._names.get(run, ())) for run in run_ids}
+        wanted = {run: name for run, name in wanted.items() if name}
+        if not wanted or (self._measuring is not None and not self._measuring.is_done):
+            return
+
+        async def measure(client: AsyncTrainerClient) -> list[MetricSeries]:
+            names = sorted(set(wanted.values()))
+            found = await client.series(list(wanted), names, buckets=_EVALUATION_POINTS)
+            return [series for series in found if wanted[series.run_id] == series.name]
+
+        self._measuring = self._bridge.ask(measure, self._on_measured, self._on_failed)
+
+    def stop(self) -> None:
+        for task in (self._asking, self._reading, self._measuring):
+            if task is not None:
+                task.cancel()
+        self._asking = self._reading = self._measuring = None
+        self._asked_at.clear()
+
+    def _on_names(self, found: list[tuple[str, tuple[str, ...]]]) -> None:
+        self._asking = None
+        self._names |= dict(found)
+        self.names_changed.emit()
+
+    def _on_records(self, records: list[RunRecord]) -> None:
+        self._lineages |= {record.run_id: lineage_of(record) for record in records}
+        self.evaluations_changed.emit()
+
+    def _on_measured(self, found: list[MetricSeries]) -> None:
+        self._own |= {series.run_id: series for series in found}
+        self.evaluations_changed.emit()
+
+    def _on_failed(self, error: MosaicError) -> None:
+        """Asked again with the next change; that the daemon is gone is said elsewhere."""
+        self._asking = None
+        self._asked_at.clear()
+
+
+async def _names_of(client: AsyncTrainerClient, run_id: str) -> tuple[str, tuple[str, ...]] | None:
+    try:
+        return run_id, tuple(info.name for info in await client.metrics(run_id) if info.points)
+    except UnknownRunError:
+        return None  # deleted in the meantime
+
+
+async def _record_of(client: AsyncTrainerClient, run_id: str) -> RunRecord | None:
+    try:
+        return await client.get_run(run_id)
+    except UnknownRunError:
+        return None

@@ -1,0 +1,153 @@
+"""CardView: one checkpoint, and what can be done with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+from superqt import QElidingLabel
+
+from mosaic.gui.state.checkpoint_cards import Actions, Card, FileFacts, HashStatus, facts_text
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.roles import label, set_property, with_role
+from mosaic.gui.widgets.sparkline import Sparkline
+
+_ICON = QSize(14, 14)
+_LOOKS = {
+    HashStatus.VERIFIED: ("check-decagram", "good"),
+    HashStatus.DAMAGED: ("alert-octagon", "bad"),
+    HashStatus.MISSING: ("file-remove-outline", "bad"),
+}
+_PLAIN = ("shield-outline", "muted")
+
+
+class CardView(QWidget):
+    asked = Signal(str, object)  # "evaluate", "deploy", "resume", "switch", "check", …; the card
+
+    def __init__(self, theme: Theme, card: Card, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        with_role(self, "card")
+        self.setObjectName("checkpoint-card")
+        self._theme = theme
+        self.card = card
+        self.facts: FileFacts | None = None
+        self.status = HashStatus.UNCHECKED
+        self.title = QElidingLabel(card.title)
+        self.title.setToolTip(str(card.path))
+        with_role(self.title, "strong")
+        self.value = label(card.return_text, "number")
+        self.step = label(card.step_text, "muted")
+        self.spark = Sparkline(theme.palette.accent)
+        self.spark.setAccessibleName("Return of the run")
+        self.about = label("", "caption")
+        self._status_icon, self.status_text = QLabel(), label("", "caption")
+        self.evaluate = self._button("Evaluate", "evaluate")
+        self.deploy = self._button("Deploy", "deploy")
+        self.resume = self._button("Resume", "resume")
+        self.reason = label("", "caption")
+        self.reason.setWordWrap(True)
+        self.switch = with_role(QPushButton("Switch environment"), "link")
+        self.switch.clicked.connect(self._on_switch)
+        self.more = with_role(QToolButton(), "flat")
+        self.more.setAccessibleName("More about this checkpoint")
+        self.more.setToolTip("More")
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.more)
+        for text, name in (
+            ("Check the hash", "check"),
+            ("Copy path", "copy"),
+            ("Open folder", "folder"),
+        ):
+            menu.addAction(text, lambda name=name: self.asked.emit(name, self.card))
+        self.more.setMenu(menu)
+        set_property(self, "selected", "true" if card.is_leading else "false")
+        self._lay_out()
+        theme.changed.connect(self._draw)
+        self._draw()
+
+    def show_facts(self, facts: FileFacts) -> None:
+        self.facts = facts
+        self.about.setText(facts_text(self.card, facts, time.time()))
+        self.show_status(facts.status)
+
+    def show_status(self, status: HashStatus) -> None:
+        self.status = status
+        self.status_text.setText(status.value)
+        self._draw()
+
+    def show_actions(self, actions: Actions) -> None:
+        for button, reason in (
+            (self.evaluate, actions.evaluate),
+            (self.deploy, actions.deploy),
+            (self.resume, actions.resume),
+        ):
+            button.setEnabled(not reason)
+            button.setToolTip(f"Not possible: {reason}" if reason else "")
+        self.resume.setVisible(actions.has_resume)
+        reason = actions.evaluate or actions.deploy
+        self.reason.setText(reason[:1].upper() + reason[1:])
+        self.reason.setVisible(bool(reason))
+        self.switch.setVisible(bool(actions.switch_to))
+
+    def show_curve(self, values: Sequence[float]) -> None:
+        self.spark.show_values(values, self._theme.palette.accent)
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        head.addWidget(self.title, 1)
+        for word in self.card.badges:
+            head.addWidget(label(word, f"badge-{word}"))
+        head.addWidget(self.more)
+        numbers = QHBoxLayout()
+        numbers.setSpacing(12)
+        numbers.addWidget(self.value)
+        numbers.addWidget(self.step)
+        numbers.addStretch(1)
+        numbers.addWidget(self.spark)
+        state = QHBoxLayout()
+        state.setSpacing(4)
+        state.addWidget(self.about)
+        state.addStretch(1)
+        state.addWidget(self._status_icon)
+        state.addWidget(self.status_text)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(6)
+        for button in (self.evaluate, self.deploy, self.resume):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        why = QHBoxLayout()
+        why.setSpacing(4)
+        why.addWidget(self.reason, 1)
+        why.addWidget(self.switch)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 8, 10)
+        layout.setSpacing(6)
+        for row in (head, numbers, state, buttons, why):
+            layout.addLayout(row)
+
+    def _button(self, text: str, name: str) -> QPushButton:
+        button = QPushButton(text)
+        button.setObjectName(f"checkpoint-{name}")
+        button.clicked.connect(lambda _=False: self.asked.emit(name, self.card))
+        return button
+
+    def _on_switch(self) -> None:
+        self.asked.emit("switch", self.card)
+
+    def _draw(self) -> None:
+        icon, colour = _LOOKS.get(self.status, _PLAIN)
+        shade = str(getattr(self._theme.palette, colour))
+        self._status_icon.setPixmap(self._theme.icon(icon, shade).pixmap(_ICON))
+        self.status_text.setStyleSheet(f"color: {shade};")
+        self.more.setIcon(self._theme.icon("dots-horizontal"))

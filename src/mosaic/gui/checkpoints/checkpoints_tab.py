@@ -1,0 +1,270 @@
+"""CheckpointsTab: what the run saved, what all runs saved, and what came from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
+
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import MosaicError
+from mosaic.gui.async_bridge import Task
+from mosaic.gui.checkpoints.card_facts import CardFacts
+from mosaic.gui.checkpoints.card_list import CardList
+from mosaic.gui.checkpoints.card_view import CardView
+from mosaic.gui.checkpoints.checkpoint_import import import_checkpoint, imported_cards
+from mosaic.gui.state.checkpoint_cards import (
+    PAGE,
+    Card,
+    actions_of,
+    cards_of_run,
+    latest_success,
+    representative,
+    with_checkpoints,
+    with_worker,
+)
+from mosaic.gui.state.notices import Notice, Severity, notice_of
+from mosaic.gui.state.targets import FormTarget, Mode, Operation, PlayTarget
+from mosaic.gui.tabs.run_tab import RunTab
+from mosaic.gui.widgets.empty_state import EmptyState
+from mosaic.gui.widgets.file_chooser import ask_for_file
+from mosaic.gui.widgets.roles import label
+from mosaic.gui.widgets.segmented import Segmented
+from mosaic.gui.workbench import Workbench
+
+THIS_RUN, ALL_RUNS = "run", "all"
+# A run that trains saves often; its cards are made anew no more often than this.
+_CHANGE_MS = 500
+
+
+class CheckpointsTab(RunTab):
+    def __init__(self, workbench: Workbench) -> None:
+        super().__init__()
+        self.setObjectName("checkpoints-tab")
+        self._workbench = workbench
+        self._record: RunRecord | None = None
+        self._is_active = False
+        self._shown: tuple[Card, ...] | None = None
+        self._imported: list[Card] = []
+        self._limit = PAGE
+        self._asking: Task | None = None
+        self._has_more = False
+        self.choice = Segmented(((THIS_RUN, "This run"), (ALL_RUNS, "All runs")))
+        self.choice.chosen.connect(self._on_choice)
+        self.import_button = QPushButton("Import…")
+        self.import_button.setObjectName("checkpoint-import")
+        self.import_button.setToolTip("Copy a checkpoint from elsewhere into the workbench")
+        self.import_button.clicked.connect(self._on_import_asked)
+        self.problem = label("", "error")
+        self.problem.setWordWrap(True)
+        self.problem.hide()
+        self.cards = CardList(workbench.theme)
+        self.cards.asked.connect(self._on_asked)
+        self.cards.more_asked.connect(self._on_more)
+        self.empty = EmptyState(workbench.theme, "content-save-outline", "No checkpoint yet")
+        self._facts = CardFacts(workbench.bridge, self.cards.view, self._show_actions)
+        self.cards.seen.connect(self._facts.look)
+        stack = QWidget()
+        self._stack = QStackedLayout(stack)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.cards)
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self.choice, 1)
+        head.addWidget(self.import_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 10, 4, 4)
+        layout.setSpacing(8)
+        layout.addLayout(head)
+        layout.addWidget(self.problem)
+        layout.addWidget(stack, 1)
+        self._looking = QTimer(self)
+        self._looking.setSingleShot(True)
+        self._looking.setInterval(0)
+        self._looking.timeout.connect(self.cards.look)
+        self._changing = QTimer(self)
+        self._changing.setSingleShot(True)
+        self._changing.setInterval(_CHANGE_MS)
+        self._changing.timeout.connect(self._refresh)
+        state = workbench.state
+        state.environment_changed.connect(self._on_environment_changed)
+        state.workers_changed.connect(self._on_workers_changed)
+        state.runs.changed.connect(self._on_runs_changed)
+        state.runs.removed.connect(self._on_runs_changed)
+
+    # RunTab
+
+    def show_run(self, record: RunRecord) -> None:
+        self._record = record
+        if self._is_active and self.choice.value == THIS_RUN:
+            self._refresh()
+
+    def set_active(self, is_active: bool) -> None:
+        self._is_active = is_active
+        if is_active:
+            self._workbench.bridge.work(
+                lambda: imported_cards(self._workbench.home), self._on_imported
+            )
+            self._refresh()
+        else:
+            for timer in (self._looking, self._changing):
+                timer.stop()
+            if self._asking is not None:
+                self._asking.cancel()
+            self._facts.stop()
+
+    # What is shown
+
+    def _refresh(self) -> None:
+        if not self._is_active:
+            return
+        if self.choice.value == THIS_RUN:
+            self._show_this_run()
+        else:
+            self._ask_all()
+
+    def _show_this_run(self) -> None:
+        record = self._record
+        cards, problem = cards_of_run(record) if record is not None else ((), "")
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        is_over = record is not None and record.is_over
+        self.empty.show_text(
+            "No checkpoint" if is_over else "No checkpoint yet",
+            "It ended before the first one was saved."
+            if is_over
+            else "They appear here as the run saves them; stopping the run saves one.",
+        )
+        self._show_cards([replace(card, title=card.step_text) for card in cards], False)
+
+    def _ask_all(self) -> None:
+        runs = with_checkpoints(self._workbench.state.runs.newest_first())
+        wanted = [record.run_id for record in runs[: self._limit]]
+        self._has_more = len(runs) > self._limit
+        self.problem.hide()
+        if self._asking is not None:
+            self._asking.cancel()
+        self._asking = self._workbench.bridge.ask(
+            lambda client: _details(client, wanted), self._on_details, self._on_failed
+        )
+
+    def _on_details(self, records: list[RunRecord]) -> None:
+        leading = latest_success(self._workbench.state.runs.newest_first())
+        found = []
+        for record in records:
+            card = representative(cards_of_run(record)[0])
+            if card is not None:
+                found.append(replace(card, is_leading=record.run_id == leading))
+        self.empty.show_text("No checkpoints yet", "Train something: what it saves appears here.")
+        workers = self._workbench.state.workers
+        imported = [with_worker(card, workers) for card in self._imported]
+        self._show_cards([*imported, *found], self._has_more)
+
+    def _show_cards(self, cards: list[Card], has_more: bool) -> None:
+        shown = tuple(cards)
+        if _looks(shown) != _looks(self._shown or ()) or self._shown is None:
+            place = self.cards.verticalScrollBar().value()
+            self.cards.show_cards(shown, has_more, self._show_actions)
+            self.cards.verticalScrollBar().setValue(place)
+            self._looking.start()  # when they have got their places
+        self._shown = shown
+        self._stack.setCurrentWidget(self.cards if shown else self.empty)
+
+    def _show_actions(self, view: CardView) -> None:
+        state = self._workbench.state
+        worker = state.worker(view.card.worker)
+        view.show_actions(actions_of(view.card, view.status, worker, state.env_id))
+
+    def _show_all_actions(self) -> None:
+        for view in self.cards.views:
+            self._show_actions(view)
+
+    # What the person does
+
+    def show_all_runs(self) -> None:
+        self.choice.choose(ALL_RUNS)
+        self._refresh()
+
+    def import_file(self, path: Path) -> None:
+        """Copied in a thread: it may be large, and on a slow disk."""
+        home = self._workbench.home
+        self._workbench.bridge.work(
+            lambda: import_checkpoint(path, home), self._on_import_done, self._on_failed
+        )
+
+    def _on_import_asked(self) -> None:
+        ask_for_file(self, "Import a checkpoint", "All files (*)", self.import_file)
+
+    def _on_import_done(self, card: Card) -> None:
+        self._imported.insert(0, card)
+        self._workbench.state.say(Notice(f"{card.title} imported", Severity.GOOD))
+        self.show_all_runs()
+
+    def _on_asked(self, name: str, card: Card) -> None:
+        state = self._workbench.state
+        match name:
+            case "evaluate":
+                state.ask_form(FormTarget(Operation.EVALUATE, card.target))
+            case "resume":
+                state.ask_form(FormTarget(Operation.RESUME, card.target))
+            case "deploy":
+                env_id = card.env_id or state.env_id
+                state.show_play(PlayTarget(env_id, Mode.AGENT, card.target))
+            case "switch":
+                state.choose_environment(card.env_id)
+            case "check":
+                self._facts.check(card)
+            case "copy":
+                QGuiApplication.clipboard().setText(str(card.path))
+                state.say(Notice("Path copied", Severity.GOOD))
+            case "folder":
+                QDesktopServices.openUrl(QUrl.fromLocalFile(str(card.path.parent)))
+
+    def _on_choice(self, value: str) -> None:
+        self._limit = PAGE
+        self._refresh()
+
+    def _on_more(self) -> None:
+        self._limit += PAGE
+        self._refresh()
+
+    # What happens elsewhere
+
+    def _on_imported(self, cards: list[Card]) -> None:
+        self._imported = cards
+        if self.choice.value == ALL_RUNS:
+            self._refresh()
+
+    def _on_failed(self, error: MosaicError) -> None:
+        self._workbench.state.say(notice_of(error))
+
+    def _on_environment_changed(self, env_id: str) -> None:
+        self._show_all_actions()
+
+    def _on_workers_changed(self) -> None:
+        self._show_all_actions()
+
+    def _on_runs_changed(self, changed: frozenset[str]) -> None:
+        if self._is_active and self.choice.value == ALL_RUNS and not self._changing.isActive():
+            self._changing.start()
+
+
+def _looks(cards: tuple[Card, ...]) -> list[Card]:
+    """Without what changes every second and is not on the card: the progress of its run."""
+    return [replace(card, run=None) for card in cards]
+
+
+async def _details(client: AsyncTrainerClient, run_ids: list[str]) -> list[RunRecord]:
+    async def one(run_id: str) -> RunRecord | None:
+        try:
+            return await client.get_run(run_id)
+        except MosaicError:
+            return None  # deleted in the meantime
+
+    found = await asyncio.gather(*(one(run_id) for run_id in run_ids))
+    return [record for record in found if record is not None]

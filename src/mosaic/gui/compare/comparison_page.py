@@ -1,0 +1,116 @@
+"""ComparisonPage: verdicts first, then the curves and tables behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from mosaic.gui.charts.curve_plot import CurvePlot
+from mosaic.gui.compare.table_view import TableView
+from mosaic.gui.state.compare_tables import (
+    Table,
+    curves_of,
+    difference_table,
+    final_caption,
+    final_table,
+    pair_table,
+)
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.roles import label, with_role
+
+if TYPE_CHECKING:
+    from mosaic.compare.comparison import Comparison
+
+_PLOT_HEIGHT = 300
+
+
+class ComparisonPage(QScrollArea):
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verdicts = _Sentences()
+        self.verdicts.setObjectName("compare-verdicts")
+        self.plot = CurvePlot(theme, "steps", "")
+        self.plot.setMinimumHeight(_PLOT_HEIGHT)
+        self.finals = TableView(theme, "Final performance")
+        self._final_caption = label("", "caption")
+        self.pairs = TableView(theme, "Probability of improvement")
+        self.differences = TableView(theme, "What differs in the configs")
+        self._pair_title = label("Probability of improvement", "section")
+        self._same = label("The configs are equal but for their seeds.", "muted")
+        self.notes = _Sentences()
+        page = with_role(QWidget(), "plain")
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(0, 0, 8, 8)
+        layout.setSpacing(8)
+        for widget in (
+            self.verdicts,
+            self.plot,
+            label("Final performance", "section"),
+            self._final_caption,
+            self.finals,
+            self._pair_title,
+            self.pairs,
+            label("What differs", "section"),
+            self._same,
+            self.differences,
+            label("How this was made", "section"),
+            self.notes,
+        ):
+            layout.addWidget(widget)
+        layout.addStretch(1)
+        self.setWidget(page)
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.finals.table, self.pairs.table, self.differences.table]
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        from mosaic.compare.published import BELOW, UNCHECKED
+
+        sentences = [(text, "verdict") for text in comparison.headlines()]
+        for check in comparison.checks:
+            role = {BELOW: "error", UNCHECKED: "caption"}.get(check.verdict, "good")
+            sentences.append((check.sentence, role))
+        sentences += [(text, "warning") for text in comparison.warnings]
+        self.verdicts.show_sentences(sentences)
+        self.plot.show_curves(curves_of(comparison))
+        self._final_caption.setText(final_caption(comparison))
+        self.finals.show_table(final_table(comparison))
+        has_pairs = bool(comparison.pairs)
+        for widget in (self._pair_title, self.pairs):
+            widget.setVisible(has_pairs)
+        self.pairs.show_table(pair_table(comparison))
+        self._same.setVisible(not comparison.differences)
+        self.differences.setVisible(bool(comparison.differences))
+        self.differences.show_table(difference_table(comparison))
+        self.notes.show_sentences([(note, "caption") for note in comparison.notes])
+
+
+class _Sentences(QWidget):
+    """Sentences below each other, as many as there are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(4)
+        self._labels: list[QLabel] = []
+
+    @property
+    def texts(self) -> list[str]:
+        return [item.text() for item in self._labels]
+
+    def show_sentences(self, sentences: Iterable[tuple[str, str]]) -> None:
+        for old in self._labels:
+            self._layout.removeWidget(old)
+            old.deleteLater()
+        self._labels = [label(text, role) for text, role in sentences]
+        for item in self._labels:
+            item.setWordWrap(True)
+            item.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            self._layout.addWidget(item)

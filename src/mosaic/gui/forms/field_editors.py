@@ -1,0 +1,231 @@
+"""Editors: one widget for each kind of field. They show entries and tell when one is edited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QToolButton,
+    QWidget,
+)
+
+from mosaic.gui.forms.search_combo import SearchCombo
+from mosaic.gui.state.form_fields import Field, Kind
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.roles import set_property, with_role
+
+_LINES = 3
+_NARROW = (Kind.INTEGER, Kind.NUMBER, Kind.SEEDS)
+
+
+class LineEditor(QLineEdit):
+    edited = Signal(object)
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        if field.kind in _NARROW:
+            self.setAlignment(Qt.AlignmentFlag.AlignRight)
+            with_role(self, "code")
+        self.textEdited.connect(self._on_edited)
+
+    def _on_edited(self, text: str) -> None:
+        self.edited.emit(text)
+
+    def show_field(self, field: Field) -> None:
+        self.setPlaceholderText(field.placeholder)
+
+    def show_entry(self, entry: Any) -> None:
+        text = str(entry)
+        if self.text() != text:
+            self.setText(text)
+            self.setCursorPosition(0)
+
+    def set_invalid(self, is_invalid: bool) -> None:
+        set_property(self, "invalid", is_invalid)
+
+
+class SecretEditor(LineEditor):
+    """Dots instead of letters; shown only while somebody asks for it."""
+
+    def __init__(self, field: Field, theme: Theme) -> None:
+        super().__init__(field)
+        self._theme = theme
+        self.setEchoMode(QLineEdit.EchoMode.Password)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+        self._look = QAction("Show", self)
+        self._look.setCheckable(True)
+        self._look.toggled.connect(self._on_look_toggled)
+        self.addAction(self._look, QLineEdit.ActionPosition.TrailingPosition)
+        theme.changed.connect(self._draw)
+        self._draw()
+
+    def _on_look_toggled(self, is_shown: bool) -> None:
+        modes = QLineEdit.EchoMode
+        self.setEchoMode(modes.Normal if is_shown else modes.Password)
+        self._draw()
+
+    def _draw(self) -> None:
+        name = "eye-off-outline" if self._look.isChecked() else "eye-outline"
+        self._look.setIcon(self._theme.icon(name, self._theme.palette.muted))
+
+
+class LongTextEditor(QPlainTextEdit):
+    edited = Signal(object)
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        self.setTabChangesFocus(True)
+        if field.kind in (Kind.TEXT_LIST, Kind.JSON) or field.name == "command":
+            with_role(self, "code")
+        height = self.fontMetrics().lineSpacing() * _LINES
+        self.setFixedHeight(height + 16)
+        self.textChanged.connect(self._on_text_changed)
+
+    def show_field(self, field: Field) -> None:
+        self.setPlaceholderText(field.placeholder)
+
+    def show_entry(self, entry: Any) -> None:
+        if self.toPlainText() != str(entry):
+            with QSignalBlocker(self):
+                self.setPlainText(str(entry))
+
+    def set_invalid(self, is_invalid: bool) -> None:
+        set_property(self, "invalid", is_invalid)
+
+    def _on_text_changed(self) -> None:
+        self.edited.emit(self.toPlainText())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Ctrl+Enter starts the run wherever the cursor is."""
+        is_enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if is_enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+class TickEditor(QCheckBox):
+    edited = Signal(object)
+
+    def __init__(self, field: Field) -> None:
+        super().__init__(field.title)
+        self.clicked.connect(self._on_clicked)
+
+    def _on_clicked(self, is_ticked: bool) -> None:
+        self.edited.emit(is_ticked)
+
+    def show_field(self, field: Field) -> None:
+        self.setText(field.title)
+
+    def show_entry(self, entry: Any) -> None:
+        with QSignalBlocker(self):
+            self.setChecked(entry is True)
+
+    def set_invalid(self, is_invalid: bool) -> None:
+        set_property(self, "invalid", is_invalid)
+
+
+class ChoiceEditor(SearchCombo):
+    edited = Signal(object)
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        self._field = field
+        self.picked.connect(self._on_picked)
+
+    def show_field(self, field: Field) -> None:
+        self._field = field
+        self.set_texts(choice.text for choice in field.choices)
+        for row, choice in enumerate(field.choices):
+            if choice.help:
+                self.setItemData(row, choice.help, Qt.ItemDataRole.ToolTipRole)
+
+    def show_entry(self, entry: Any) -> None:
+        found = next((item.text for item in self._field.choices if item.value == entry), "")
+        self.show_text(found)
+
+    def set_invalid(self, is_invalid: bool) -> None:
+        set_property(self, "invalid", is_invalid)
+
+    def _on_picked(self, text: str) -> None:
+        for choice in self._field.choices:
+            if choice.text == text:
+                self.edited.emit(choice.value)
+
+
+class PathEditor(QWidget):
+    edited = Signal(object)
+
+    def __init__(self, field: Field, theme: Theme) -> None:
+        super().__init__()
+        self._theme, self._is_folder = theme, field.name in ("cwd", "folder")
+        self._line = QLineEdit()
+        self._line.textEdited.connect(self._on_edited)
+        self._browse = with_role(QToolButton(), "flat")
+        self._browse.setAccessibleName(f"Browse for {field.title}")
+        self._browse.setToolTip("Browse…")
+        self._browse.clicked.connect(self._on_browse)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self._line, 1)
+        layout.addWidget(self._browse)
+        self.setFocusProxy(self._line)
+        theme.changed.connect(self._draw)
+        self._draw()
+
+    def show_field(self, field: Field) -> None:
+        self._line.setPlaceholderText(field.placeholder)
+        self._line.setAccessibleName(field.title)
+
+    def show_entry(self, entry: Any) -> None:
+        if self._line.text() != str(entry):
+            self._line.setText(str(entry))
+
+    def set_invalid(self, is_invalid: bool) -> None:
+        set_property(self._line, "invalid", is_invalid)
+
+    def _on_edited(self, text: str) -> None:
+        self.edited.emit(text)
+
+    def _on_browse(self) -> None:
+        modes = QFileDialog.FileMode
+        dialog = QFileDialog(self, "Choose", self._line.text())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(modes.Directory if self._is_folder else modes.ExistingFile)
+        dialog.fileSelected.connect(self._on_chosen)
+        dialog.open()
+
+    def _on_chosen(self, path: str) -> None:
+        self._line.setText(path)
+        self.edited.emit(path)
+
+    def _draw(self) -> None:
+        name = "folder-open-outline" if self._is_folder else "file-search-outline"
+        self._browse.setIcon(self._theme.icon(name, self._theme.palette.muted))
+
+
+AnyEditor = LineEditor | SecretEditor | LongTextEditor | TickEditor | ChoiceEditor | PathEditor
+
+
+def make_editor(field: Field, theme: Theme) -> AnyEditor:
+    match field.kind:
+        case Kind.BOOLEAN:
+            return TickEditor(field)
+        case Kind.CHOICE:
+            return ChoiceEditor(field)
+        case Kind.LONG_TEXT | Kind.TEXT_LIST:
+            return LongTextEditor(field)
+        case Kind.SECRET:
+            return SecretEditor(field, theme)
+        case Kind.PATH:
+            return PathEditor(field, theme)
+        case _:
+            return LineEditor(field)

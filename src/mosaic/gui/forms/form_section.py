@@ -1,0 +1,123 @@
+"""FormSection: the rows of a form below a heading that opens and closes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from mosaic.gui.forms.field_row import FieldRow
+from mosaic.gui.state.form_fields import Field
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.roles import with_role
+
+_ICON = QSize(16, 16)
+_GAP = 8
+
+
+class FormSection(QWidget):
+    """Rows are made when they are first seen: a closed section costs nothing."""
+
+    opened = Signal()
+
+    def __init__(self, title: str, theme: Theme, make_row: Callable[[Field], FieldRow]) -> None:
+        super().__init__()
+        self._title, self._theme, self._make_row = title, theme, make_row
+        self._fields: list[Field] = []
+        self._rows: dict[str, FieldRow] = {}
+        self.header: QToolButton | None = None
+        self._body = QWidget()
+        self._body_layout = QVBoxLayout(self._body)
+        self._body_layout.setContentsMargins(0, 0, 0, 4 if title else 0)
+        self._body_layout.setSpacing(_GAP)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        if title:
+            self.header = self._make_header()
+            layout.addWidget(self.header)
+            self._body.hide()
+        layout.addWidget(self._body)
+        self.draw()
+
+    @property
+    def is_open(self) -> bool:
+        return self.header is None or self.header.isChecked()
+
+    def open(self) -> None:
+        if self.header is not None and not self.header.isChecked():
+            self.header.setChecked(True)
+
+    def set_fields(self, fields: list[Field]) -> None:
+        self._fields = fields
+        self.setVisible(bool(fields))
+        if self.is_open:
+            self._fill()
+
+    def rows(self) -> list[FieldRow]:
+        """Those that exist, from top to bottom."""
+        return [self._rows[item.name] for item in self._fields if item.name in self._rows]
+
+    def show_count(self, changed: int, wrong: int) -> None:
+        """How many of its fields are not as they were, or cannot stay as they are."""
+        if self.header is None:
+            return
+        parts = [self._title]
+        if wrong:
+            parts.append(f"{wrong} wrong")
+        elif changed:
+            parts.append(f"{changed} changed")
+        self.header.setText("  ·  ".join(parts))
+
+    def draw(self) -> None:
+        if self.header is not None:
+            name = "chevron-down" if self.header.isChecked() else "chevron-right"
+            self.header.setIcon(self._theme.icon(name, self._theme.palette.muted))
+        for row in self._rows.values():
+            row.draw()
+
+    def _make_header(self) -> QToolButton:
+        header = with_role(QToolButton(), "heading")
+        header.setText(self._title)
+        header.setObjectName(f"section-{self._title}")
+        header.setCheckable(True)
+        header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        header.setIconSize(_ICON)
+        header.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        header.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        header.toggled.connect(self._on_toggled)
+        return header
+
+    def _on_toggled(self, is_open: bool) -> None:
+        if is_open:
+            self._fill()
+            self.opened.emit()
+        self._body.setVisible(is_open)
+        self.draw()
+
+    def _fill(self) -> None:
+        """Rows that still fit are used again: making one takes a hundred times as long."""
+        wanted: dict[str, FieldRow] = {}
+        for item in self._fields:
+            row = self._rows.pop(item.name, None)
+            if row is not None and row.can_show(item):
+                if row.field != item:
+                    row.set_field(item)
+            else:
+                if row is not None:
+                    self._drop(row)
+                row = self._make_row(item)
+            wanted[item.name] = row
+        for row in self._rows.values():
+            self._drop(row)
+        self._rows = wanted
+        for place, row in enumerate(wanted.values()):
+            found = self._body_layout.itemAt(place)
+            if found is None or found.widget() is not row:
+                self._body_layout.insertWidget(place, row)
+
+    def _drop(self, row: FieldRow) -> None:
+        self._body_layout.removeWidget(row)
+        row.hide()
+        row.deleteLater()

@@ -1,0 +1,145 @@
+"""RosterView: who can act, each with a word on whether they are ready."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QApplication,
+    QButtonGroup,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic.gui.state.launch_roster import HUMAN, RosterEntry
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.roles import label, with_role
+
+_DOT = QSize(10, 10)
+_ICON = QSize(16, 16)
+
+
+class RosterRow(QPushButton):
+    def __init__(self, entry: RosterEntry, theme: Theme) -> None:
+        super().__init__()
+        self.entry, self._theme = entry, theme
+        with_role(self, "roster")
+        self.setObjectName(f"roster-{entry.name}")
+        self.setCheckable(True)
+        self.setAccessibleName(f"{entry.title}, {entry.word}")
+        self.setToolTip(entry.tooltip)
+        self._picture, self._dot = QLabel(), QLabel()
+        self._title, self._word = label(entry.title), label(entry.word, "caption")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 0, 8, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self._picture)
+        layout.addWidget(self._title, 1)
+        layout.addWidget(self._word)
+        layout.addWidget(self._dot)
+        for part in (self._picture, self._dot, self._title, self._word):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.draw()
+
+    def draw(self) -> None:
+        palette = self._theme.palette
+        name = "account-outline" if self.entry.name == HUMAN else "robot-outline"
+        self._picture.setPixmap(self._theme.icon(name, palette.muted).pixmap(_ICON))
+        dot, colour = (
+            ("circle", palette.good) if self.entry.is_ready else ("circle-outline", palette.warning)
+        )
+        self._dot.setPixmap(self._theme.icon(dot, colour).pixmap(_DOT))
+
+
+class RosterView(QWidget):
+    chosen = Signal(str)  # the name of an entry
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("roster")
+        self._theme = theme
+        self._entries: list[RosterEntry] = []
+        self._rows: dict[str, RosterRow] = {}
+        self._group = QButtonGroup(self)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(2)
+        self._empty = label("Looking for workers…", "muted")
+        self._layout.addWidget(self._empty)
+        self._fix = _FixRow(theme)
+        self._layout.addWidget(self._fix)
+        theme.changed.connect(self._draw)
+
+    def show_entries(self, entries: list[RosterEntry], chosen: str) -> None:
+        if entries != self._entries:
+            self._entries = list(entries)
+            self._fill()
+        self._empty.setVisible(not entries)
+        row = self._rows.get(chosen)
+        if row is not None:
+            row.setChecked(True)
+        entry = next((item for item in entries if item.name == chosen), None)
+        self._fix.show_fix(entry.fix if entry is not None and not entry.is_ready else "")
+
+    def row(self, name: str) -> RosterRow:
+        return self._rows[name]
+
+    def focusables(self) -> list[QWidget]:
+        return [*self._rows.values(), self._fix.button]
+
+    def _fill(self) -> None:
+        for row in self._rows.values():
+            self._group.removeButton(row)
+            self._layout.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        self._rows = {}
+        for place, entry in enumerate(self._entries):
+            row = RosterRow(entry, self._theme)
+            row.clicked.connect(lambda _=False, name=entry.name: self.chosen.emit(name))
+            self._group.addButton(row)
+            self._rows[entry.name] = row
+            self._layout.insertWidget(place, row)
+
+    def _draw(self) -> None:
+        for row in self._rows.values():
+            row.draw()
+
+
+class _FixRow(QWidget):
+    """The command that would make a worker ready, to be copied."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._text = label(role="code")
+        self._text.setWordWrap(True)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.button = with_role(QToolButton(), "flat")
+        self.button.setAccessibleName("Copy the command")
+        self.button.setToolTip("Copy the command")
+        self.button.clicked.connect(self._on_copy)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 2, 0, 2)
+        layout.setSpacing(4)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(self.button)
+        theme.changed.connect(self._draw)
+        self._draw()
+        self.hide()
+
+    def show_fix(self, text: str) -> None:
+        self._text.setText(text)
+        self.setVisible(bool(text))
+
+    def _on_copy(self) -> None:
+        QApplication.clipboard().setText(self._text.text())
+
+    def _draw(self) -> None:
+        self.button.setIcon(self._theme.icon("content-copy", self._theme.palette.muted))

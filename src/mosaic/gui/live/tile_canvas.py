@@ -1,0 +1,312 @@
+"""TileCanvas: the environments of a run side by side, or one of them as large as there is room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFont,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from mosaic.fastlane.tiling import grid
+from mosaic.gui.pictures import to_image
+from mosaic.gui.state.live_frames import Tile
+from mosaic.gui.state.live_layout import is_smoothed, neighbour, tile_boxes
+from mosaic.gui.theme import tokens
+from mosaic.gui.widgets.picture_view import fitted
+
+_SMALLEST = QSize(160, 120)
+_GAP = tokens.GRID
+_CHIP = QColor(0, 0, 0, 140)
+_CHIP_TEXT = QColor("#f2f4f8")
+_VEIL = QColor(40, 44, 52, 170)
+_BEHIND = QColor("#000000")
+_SNAPSHOT_GAP = QColor(96, 96, 96)  # as of `mosaic.fastlane.tiling`
+_FRAME_ALPHA = 48  # of lines between and around tiles: white ones lie on white in a light theme
+# Thinned further than this by a painter alone, thin lines vanish.
+_SHRUNK = 0.7
+_ARROWS = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}
+
+
+class TileCanvas(QWidget):
+    tile_clicked = Signal(int)  # slot; by mouse or Enter
+    enlarged_changed = Signal(object)  # slot, or None
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._tiles: dict[int, Tile] = {}  # by slot, in the order shown
+        self._images: dict[int, QImage] = {}
+        self._shrunk: dict[int, QImage] = {}  # for as long as image and size stay the same
+        self._boxes: dict[int, QRect] = {}
+        self._enlarged: int | None = None
+        self._focused = 0  # place of a tile, not its slot
+        self._veil = ""
+        self.painted_pictures = 0  # new pictures that reached the screen; for measurements
+        self._unpainted: set[int] = set()
+        self.setMinimumSize(_SMALLEST)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Live frames")
+
+    # What is shown
+
+    def show_tiles(self, tiles: Sequence[Tile]) -> None:
+        """Draws those again that are not what they were."""
+        before, size = self._tiles, self._picture_size()
+        self._tiles = {tile.slot: tile for tile in tiles}
+        changed = [
+            slot
+            for slot, tile in self._tiles.items()
+            if slot not in before or before[slot].picture is not tile.picture
+        ]
+        for slot in changed:
+            picture = self._tiles[slot].picture
+            self._shrunk.pop(slot, None)
+            if picture is None:
+                self._images.pop(slot, None)
+            else:
+                self._images[slot] = to_image(picture)
+                self._unpainted.add(slot)
+        if list(before) != list(self._tiles) or size != self._picture_size():
+            for slot in set(self._images) - set(self._tiles):
+                del self._images[slot]
+                self._shrunk.pop(slot, None)
+            self._unpainted &= set(self._tiles)
+            if self._enlarged is not None and self._enlarged not in self._tiles:
+                self._set_enlarged(None)
+            self._arrange()
+            return
+        for slot in changed:
+            if slot in self._boxes:
+                self.update(self._boxes[slot])
+
+    def enlarge(self, slot: int | None) -> None:
+        """None: all of them again. A slot that is not shown changes nothing."""
+        if slot is not None and (slot not in self._tiles or len(self._tiles) < 2):
+            return
+        if slot != self._enlarged:
+            if slot is not None:
+                self._focused = list(self._tiles).index(slot)
+            self._set_enlarged(slot)
+            self._arrange()
+
+    @property
+    def enlarged(self) -> int | None:
+        return self._enlarged
+
+    @property
+    def focused_slot(self) -> int | None:
+        """Which tile the keys act on."""
+        slots = list(self._tiles)
+        return slots[self._focused] if self._focused < len(slots) else None
+
+    def show_veil(self, text: str) -> None:
+        """Grey over everything, and what is the matter; an empty text takes it away."""
+        if text != self._veil:
+            self._veil = text
+            self.setAccessibleDescription(text)
+            self.update()
+
+    @property
+    def veil(self) -> str:
+        return self._veil
+
+    def snapshot(self) -> QImage:
+        """What is shown, every pixel of it; a null image when there is nothing."""
+        shown = [slot for slot in self._shown_slots() if slot in self._images]
+        if not shown:
+            return QImage()
+        if len(self._shown_slots()) == 1:
+            return self._images[shown[0]].copy()
+        width, height = self._picture_size()
+        rows, columns = grid(len(self._tiles))
+        image = QImage(
+            columns * (width + _GAP) - _GAP,
+            rows * (height + _GAP) - _GAP,
+            QImage.Format.Format_RGB32,
+        )
+        image.fill(_SNAPSHOT_GAP)
+        painter = QPainter(image)
+        for place, slot in enumerate(self._tiles):
+            left, top = place % columns * (width + _GAP), place // columns * (height + _GAP)
+            cell = QRect(left, top, width, height)
+            painter.fillRect(cell, _BEHIND)
+            if slot in self._images:
+                found = self._images[slot]
+                at = QPointF(
+                    left + (width - found.width()) // 2, top + (height - found.height()) // 2
+                )
+                painter.drawImage(at, found)
+        painter.end()
+        return image
+
+    def box(self, slot: int) -> QRect:
+        """Where a tile is; empty while it is not shown."""
+        return self._boxes.get(slot, QRect())
+
+    # Qt
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        frame = QColor(self.palette().color(QPalette.ColorRole.Text))
+        frame.setAlpha(_FRAME_ALPHA)
+        for slot, box in self._boxes.items():
+            around = box.adjusted(-1, -1, 1, 1)
+            if event.region().intersects(around):
+                painter.fillRect(around, frame)
+                self._paint_tile(painter, slot, box)
+                if slot in self._unpainted:
+                    self._unpainted.discard(slot)
+                    self.painted_pictures += 1
+        if self._veil and self._boxes:
+            self._paint_veil(painter)
+        painter.end()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            for place, slot in enumerate(self._tiles):
+                if self.box(slot).contains(event.position().toPoint()):
+                    self._focused = place
+                    self._choose(slot)
+                    return
+        super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        slot = self.focused_slot
+        if event.key() in _ARROWS and slot is not None:
+            self._move_focus(*_ARROWS[Qt.Key(event.key())])
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and slot is not None:
+            self._choose(slot)
+        elif event.key() == Qt.Key.Key_Escape and self._enlarged is not None:
+            self.enlarge(None)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.update()
+
+    # Inside
+
+    def _choose(self, slot: int) -> None:
+        self.enlarge(slot if self._enlarged is None else None)
+        self.tile_clicked.emit(slot)
+        self.update()
+
+    def _move_focus(self, across: int, down: int) -> None:
+        self._focused = neighbour(self._focused, len(self._tiles), across, down)
+        if self._enlarged is not None:
+            self.enlarge(self.focused_slot)
+        self.update()
+
+    def _set_enlarged(self, slot: int | None) -> None:
+        self._enlarged = slot
+        self.enlarged_changed.emit(slot)
+
+    def _shown_slots(self) -> list[int]:
+        return list(self._tiles) if self._enlarged is None else [self._enlarged]
+
+    def _picture_size(self) -> tuple[int, int]:
+        images = self._images.values()
+        width = max((image.width() for image in images), default=4)
+        return width, max((image.height() for image in images), default=3)
+
+    def _arrange(self) -> None:
+        slots = self._shown_slots()
+        self._focused = min(self._focused, max(0, len(self._tiles) - 1))
+        room = (self.width() - 2, self.height() - 2)  # a line fits around
+        boxes = tile_boxes(len(slots), self._picture_size(), room, _GAP)
+        self._boxes = {
+            slot: QRect(*box).translated(1, 1) for slot, box in zip(slots, boxes, strict=True)
+        }
+        self._shrunk.clear()
+        self.update()
+
+    def _paint_tile(self, painter: QPainter, slot: int, box: QRect) -> None:
+        painter.fillRect(box, _BEHIND)
+        image = self._images.get(slot)
+        if image is not None:
+            place = fitted(image.width(), image.height(), QRectF(box))
+            scale = place.width() * self.devicePixelRatioF() / image.width()
+            if scale < _SHRUNK:
+                painter.drawImage(place, self._shrunk_image(slot, image, scale))
+            else:
+                smooth = QPainter.RenderHint.SmoothPixmapTransform
+                painter.setRenderHint(smooth, is_smoothed(scale))
+                painter.drawImage(place, image)
+        if len(self._tiles) > 1:
+            self._paint_number(painter, slot, box)
+        if self.hasFocus() and self._enlarged is None and slot == self.focused_slot:
+            painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), 2))
+            painter.drawRect(QRectF(box).adjusted(1, 1, -1, -1))
+
+    def _shrunk_image(self, slot: int, image: QImage, scale: float) -> QImage:
+        if slot not in self._shrunk:
+            self._shrunk[slot] = image.scaled(
+                max(1, round(image.width() * scale)),
+                max(1, round(image.height() * scale)),
+                Qt.AspectRatioMode.IgnoreAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
+            )
+        return self._shrunk[slot]
+
+    def _paint_number(self, painter: QPainter, slot: int, box: QRect) -> None:
+        font = QFont(self.font())
+        font.setPixelSize(tokens.CAPTION)
+        painter.setFont(font)
+        text = str(slot)
+        width = painter.fontMetrics().horizontalAdvance(text) + 2 * tokens.GRID
+        chip = QRect(box.left() + tokens.GRID, box.top() + tokens.GRID, width, 16)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(_CHIP)
+        painter.drawRoundedRect(chip, tokens.GRID, tokens.GRID)
+        painter.setPen(_CHIP_TEXT)
+        painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, text)
+        painter.restore()
+
+    def _paint_veil(self, painter: QPainter) -> None:
+        whole = QRect()
+        for box in self._boxes.values():
+            whole = whole.united(box)
+        painter.fillRect(whole, _VEIL)
+        font = QFont(self.font())
+        font.setPixelSize(tokens.SECTION)
+        font.setWeight(QFont.Weight.DemiBold)
+        painter.setFont(font)
+        flags = int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap)
+        room = whole.adjusted(tokens.MARGIN, tokens.GAP, -tokens.MARGIN, -tokens.GAP)
+        text = painter.boundingRect(room, flags, self._veil)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(_CHIP)
+        chip = text.adjusted(-tokens.PADDING, -tokens.GRID, tokens.PADDING, tokens.GRID)
+        painter.drawRoundedRect(chip, tokens.RADIUS, tokens.RADIUS)
+        painter.setPen(_CHIP_TEXT)
+        painter.drawText(room, flags, self._veil)

@@ -1,0 +1,214 @@
+"""WindowCommands: what the window itself can do, by name."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QActionGroup, QDesktopServices
+from PySide6.QtWidgets import QDockWidget, QFileDialog
+
+import mosaic
+from mosaic.contracts.run_record import RunRecord
+from mosaic.gui.shell.window_parts import WindowParts
+from mosaic.gui.state.notices import Notice, Severity, notice_of
+from mosaic.gui.state.targets import Page
+from mosaic.gui.theme import theme as themes
+from mosaic.gui.workbench import Workbench
+
+_TABS = 9
+_THEMES = {"system": "Theme of the system", "dark": "Dark theme", "light": "Light theme"}
+
+
+class WindowCommands:
+    def __init__(self, workbench: Workbench, parts: WindowParts) -> None:
+        self._workbench, self._parts = workbench, parts
+        self._dialog: QFileDialog | None = None
+        self._add_file()
+        self._add_view()
+        self._add_tabs()
+        self._add_help()
+
+    def _add_file(self) -> None:
+        add = self._workbench.commands.add
+        add(
+            "file.import",
+            "Import archive…",
+            self._choose_archive,
+            menu="File",
+            shortcut="Ctrl+O",
+            icon="archive-arrow-down-outline",
+        )
+        add(
+            "file.home",
+            "Open home folder",
+            self._open_home,
+            menu="File",
+            icon="folder-open-outline",
+        )
+        add("file.end.quit", "Quit", self._parts.quit, menu="File", shortcut="Ctrl+Q")
+
+    def _add_view(self) -> None:
+        add, parts = self._workbench.commands.add, self._parts
+        add("view.page.welcome", "Welcome", self._show_welcome, menu="View", icon="home-outline")
+        add(
+            "view.page.full_screen",
+            "Full screen render",
+            parts.full_screen.toggle,
+            menu="View",
+            shortcut="F",
+            icon="fullscreen",
+        )
+        for name, title, dock, keys in (
+            ("agent", "Agent panel", parts.launch_dock, "Ctrl+B"),
+            ("runs", "Runs panel", parts.runs_dock, "Ctrl+J"),
+            ("run", "Run panel", parts.tabs_dock, "Ctrl+Alt+B"),
+        ):
+            self._add_dock(name, title, dock, keys)
+        group = QActionGroup(parts.window)
+        for name in themes.NAMES:
+            action = add(
+                f"view.theme.{name}",
+                _THEMES[name],
+                partial(self._choose_theme, name),
+                menu="View",
+                is_checkable=True,
+            )
+            group.addAction(action)
+            action.setChecked(self._workbench.theme.name == name)
+
+    def _add_dock(self, name: str, title: str, dock: QDockWidget, keys: str) -> None:
+        shown = dock.toggleViewAction()
+        action = self._workbench.commands.add(
+            f"view.dock.{name}",
+            title,
+            shown.trigger,
+            menu="View",
+            shortcut=keys,
+            is_checkable=True,
+        )
+        action.setChecked(shown.isChecked())
+        shown.toggled.connect(action.setChecked)
+
+    def _add_tabs(self) -> None:
+        add = self._workbench.commands.add
+        for name, title, step, keys in (
+            ("next", "Next tab", 1, "Ctrl+PgDown"),
+            ("previous", "Previous tab", -1, "Ctrl+PgUp"),
+        ):
+            add(
+                f"view.tab.{name}",
+                title,
+                partial(self._show_tab_beside, step),
+                menu="View",
+                shortcut=keys,
+            )
+        for number in range(1, _TABS + 1):
+            show = partial(self._parts.tabs_panel.show_nth, number - 1)
+            add(f"tab.{number}", f"Show tab {number}", show, shortcut=f"Ctrl+{number}")
+
+    def _add_help(self) -> None:
+        add, parts = self._workbench.commands.add, self._parts
+        add(
+            "help.palette",
+            "Search everything…",
+            parts.palette.open,
+            menu="Help",
+            shortcut="Ctrl+K",
+            icon="magnify",
+        )
+        add(
+            "help.shortcuts",
+            "Keyboard shortcuts",
+            parts.shortcuts.open,
+            menu="Help",
+            shortcut="?",
+            icon="keyboard-outline",
+        )
+        add("help.doctor", "Doctor", self._show_doctor, menu="Help", icon="stethoscope")
+        add(
+            "help.documentation",
+            "Documentation",
+            self._open_documentation,
+            menu="Help",
+            icon="book-open-outline",
+        )
+        add("help.about", "About MOSAIC", parts.about.open, menu="Help", icon="information-outline")
+
+    # What they do
+
+    def _choose_archive(self) -> None:
+        if self._dialog is not None:
+            self._dialog.raise_()
+            return
+        dialog = QFileDialog(self._parts.window, "Import a run from an archive")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(["Archives of runs (*.zip)", "All files (*)"])
+        dialog.fileSelected.connect(self._import)
+        dialog.finished.connect(self._forget_dialog)
+        self._dialog = dialog
+        dialog.open()
+
+    def _forget_dialog(self, result: int) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None
+
+    def _import(self, path: str) -> None:
+        state = self._workbench.state
+        state.say(Notice(f"Importing {Path(path).name} …"))
+        self._workbench.bridge.ask(
+            lambda client: client.import_run(path),
+            self._on_imported,
+            lambda error: state.say(notice_of(error)),
+        )
+
+    def _on_imported(self, record: RunRecord) -> None:
+        state = self._workbench.state
+        state.runs.update([record])
+        state.select([record.run_id])
+        state.show_page(Page.LIVE)
+        state.say(Notice(f"{record.run_name} imported", Severity.GOOD))
+
+    def _open_home(self) -> None:
+        self._open(self._workbench.home.root)
+
+    def _open_documentation(self) -> None:
+        """The pages travel with the source, not with what is installed from it."""
+        root = Path(mosaic.__file__).parents[2]
+        pages = (root / "build" / "site" / "index.html", root / "docs" / "index.md")
+        found = next((page for page in pages if page.exists()), None)
+        if found is not None:
+            self._open(found)
+        else:
+            self._workbench.state.say(
+                Notice(
+                    "The documentation is in the folder `docs` of the source. "
+                    "`mosaic --help` explains every command."
+                )
+            )
+
+    def _open(self, path: Path) -> None:
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+            self._workbench.state.say(
+                Notice(f"Nothing here opens it by itself: {path}", seconds=0),
+            )
+
+    def _show_tab_beside(self, step: int) -> None:
+        """After the last comes the first."""
+        tabs = self._parts.tabs_panel
+        if tabs.current_id in tabs.tab_ids:
+            number = tabs.tab_ids.index(tabs.current_id) + step
+            tabs.show_nth(number % len(tabs.tab_ids))
+
+    def _choose_theme(self, name: str) -> None:
+        self._workbench.theme.choose(name)
+        self._workbench.settings.setValue("theme", name)
+
+    def _show_welcome(self) -> None:
+        self._workbench.state.show_page(Page.WELCOME)
+
+    def _show_doctor(self) -> None:
+        self._workbench.state.show_page(Page.WELCOME)
+        self._parts.show_doctor()

@@ -1,0 +1,202 @@
+"""ChartPicture: the curves of one metric of several runs, made away from the window's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mosaic.contracts.history import MetricSeries
+from mosaic.front.human import amount
+from mosaic.gui.state.chart_lines import Line, line_of, with_detail
+from mosaic.gui.state.chart_names import is_per_episode, title_of, unit_of
+from mosaic.gui.state.chart_numbers import TimeUnit, time_unit
+from mosaic.gui.state.chart_options import ChartOptions, XAxis
+from mosaic.gui.state.curve import Curve, Numbers, numbers
+from mosaic.gui.state.curve_band import band_of
+from mosaic.gui.state.curve_smoothing import smoothed
+
+NOT_RECORDED = "not recorded"
+# With more runs than this their envelopes would cover each other.
+_ENVELOPES = 6
+
+
+@dataclass(frozen=True)
+class RunLook:
+    """What of a run its curve needs."""
+
+    run_id: str
+    name: str
+    colour: str
+    group: str = ""
+    started_at: float | None = None
+    is_over: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """Returns measured beside the training: at which of its steps, and how much."""
+
+    steps: Numbers
+    returns: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class PictureRequest:
+    metric: str
+    options: ChartOptions
+    runs: tuple[RunLook, ...]
+    series: Mapping[str, MetricSeries]
+    details: Mapping[str, MetricSeries] = field(default_factory=dict)
+    detail_steps: tuple[int, int] | None = None
+    evaluations: Mapping[str, Evaluations] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ChartPicture:
+    metric: str
+    options: ChartOptions
+    axis: XAxis
+    curves: tuple[Curve, ...]
+    lines: Mapping[str, Line]  # by run, as they were measured
+    remarks: tuple[str, ...]
+    time: TimeUnit
+
+    @property
+    def is_empty(self) -> bool:
+        return all(curve.is_empty for curve in self.curves)
+
+    @property
+    def y_title(self) -> str:
+        unit = unit_of(self.metric)
+        return f"{title_of(self.metric)} ({unit})" if unit else title_of(self.metric)
+
+    @property
+    def x_title(self) -> str:
+        return f"wall time ({self.time.name})" if self.axis is XAxis.TIME else self.axis.value
+
+
+def axis_for(metric: str, wanted: XAxis) -> XAxis:
+    """Episodes can be counted only along a metric that has one point for each."""
+    return XAxis.STEPS if wanted is XAxis.EPISODES and not is_per_episode(metric) else wanted
+
+
+def picture_of(request: PictureRequest) -> ChartPicture:
+    axis = axis_for(request.metric, request.options.x_axis)
+    lines = {run.run_id: _line(request, run, axis) for run in request.runs}
+    curves = []
+    for members in _bundles(request.runs, request.options.seeds_as_band):
+        if len(members) > 1:
+            curves.append(_band_curve(request, members, lines, axis))
+        else:
+            curves.append(_run_curve(request, members[0], lines[members[0].run_id], axis))
+    longest = max((float(line.xs[-1]) for line in lines.values() if len(line.xs)), default=0.0)
+    return ChartPicture(
+        request.metric,
+        request.options,
+        axis,
+        tuple(curves),
+        lines,
+        tuple(_remarks(request, lines, axis)),
+        time_unit(longest),
+    )
+
+
+def seed_groups(runs: Sequence[RunLook]) -> int:
+    """How many groups have more than one of these runs."""
+    return sum(len(members) > 1 for members in _bundles(runs, True))
+
+
+def _bundles(runs: Sequence[RunLook], by_group: bool) -> list[list[RunLook]]:
+    bundles: dict[str, list[RunLook]] = {}
+    for run in runs:
+        bundles.setdefault(run.group if by_group and run.group else run.run_id, []).append(run)
+    return list(bundles.values())
+
+
+def _line(request: PictureRequest, run: RunLook, axis: XAxis) -> Line:
+    series = request.series.get(run.run_id)
+    if series is None:
+        series = MetricSeries(run.run_id, request.metric, (), (), (), (), (), (), (), points=0)
+    elif request.detail_steps is not None:
+        series = with_detail(series, request.details.get(run.run_id), *request.detail_steps)
+    return line_of(series, axis, run.started_at)
+
+
+def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -> Curve:
+    is_smooth = request.options.smoothing > 0 and len(line.xs) > 1
+    has_envelope = line.is_bucketed and len(request.runs) <= _ENVELOPES
+    marker_xs, marker_ys = _markers(request, run, line, axis)
+    return Curve(
+        label=run.name,
+        colour=run.colour,
+        xs=line.xs,
+        ys=smoothed(line.means, request.options.smoothing),
+        lows=line.lows if has_envelope else None,
+        highs=line.highs if has_envelope else None,
+        faint=line.means if is_smooth else None,
+        marker_xs=marker_xs,
+        marker_ys=marker_ys,
+        note="" if len(line.xs) else NOT_RECORDED if run.is_over else "no point yet",
+        key=run.run_id,
+    )
+
+
+def _band_curve(
+    request: PictureRequest, members: list[RunLook], lines: Mapping[str, Line], axis: XAxis
+) -> Curve:
+    weight = request.options.smoothing
+    own = [lines[run.run_id] for run in members]
+    band = band_of([(line.xs, smoothed(line.means, weight)) for line in own])
+    present = sum(bool(len(line.xs)) for line in own)
+    marks = [_markers(request, run, lines[run.run_id], axis) for run in members]
+    return Curve(
+        label=members[0].group,
+        colour=members[0].colour,
+        xs=band.xs,
+        ys=band.middle,
+        lows=band.lows,
+        highs=band.highs,
+        is_band=True,
+        marker_xs=np.concatenate([xs for xs, _ in marks]),
+        marker_ys=np.concatenate([ys for _, ys in marks]),
+        note=(
+            amount(present, "seed")
+            if present == len(members)
+            else f"{present} of {amount(len(members), 'seed')}"
+        ),
+        key=f"group:{members[0].group}",
+    )
+
+
+def _markers(
+    request: PictureRequest, run: RunLook, line: Line, axis: XAxis
+) -> tuple[Numbers, Numbers]:
+    found = request.evaluations.get(run.run_id)
+    if found is None or not len(line.xs):
+        return numbers(), numbers()
+    if axis is XAxis.STEPS:
+        return found.steps, found.returns
+    order = np.argsort(line.steps, kind="stable")
+    return np.interp(found.steps, line.steps[order], line.xs[order]), found.returns
+
+
+def _remarks(request: PictureRequest, lines: Mapping[str, Line], axis: XAxis) -> list[str]:
+    """What is not to be seen in the curves, in sentences."""
+    remarks = []
+    gaps = sum(line.gaps for line in lines.values())
+    if gaps:
+        verb = "is no number" if gaps == 1 else "are no numbers"
+        remarks.append(f"{amount(gaps, 'value')} {verb} (NaN or infinite): left as gaps.")
+    if request.options.is_log_y:
+        below = sum(int(np.count_nonzero(line.means <= 0)) for line in lines.values())
+        if below:
+            verb = "is" if below == 1 else "are"
+            remarks.append(
+                f"{amount(below, 'value')} {verb} zero or negative, "
+                "which a logarithmic axis cannot show."
+            )
+    if axis is not request.options.x_axis:
+        remarks.append("This metric is not measured once an episode: shown over steps.")
+    return remarks

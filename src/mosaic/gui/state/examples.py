@@ -1,0 +1,170 @@
+"""The examples of the welcome page: what they start, and what stands in their way. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.front.training_config import Training, run_document, train_document
+from mosaic.wire.answers import WorkerInfo
+
+_MIN_MEMORY_MB = 1024
+_SCRIPTED = "heuristic"  # what workers call policies that somebody wrote by hand
+
+
+class Start(StrEnum):
+    TRAIN = "train"
+    WATCH = "watch"  # a run of a scripted policy, and then its first episode
+    PLAY = "play"
+
+
+@dataclass(frozen=True)
+class Example:
+    start: Start
+    icon: str
+    title: str
+    text: str
+    button: str
+    env_id: str
+    algo: str = ""
+    total_timesteps: int = 0
+    seed: int = 1
+    episodes: int = 0
+    # Modules the environment needs, and what installs them.
+    modules: tuple[str, ...] = ()
+    fix: str = ""
+
+
+EXAMPLES = (
+    Example(
+        Start.TRAIN,
+        "school-outline",
+        "Train PPO on CartPole",
+        "About 30 seconds. Watch the agent and its learning curve live; stop it whenever you like.",
+        "Train",
+        "CartPole-v1",
+        algo="ppo",
+        total_timesteps=200_000,
+    ),
+    Example(
+        Start.WATCH,
+        "rocket-launch-outline",
+        "Watch a scripted pilot land on the Moon",
+        "Five episodes of LunarLander by a hand-written policy, then the replay of the first one.",
+        "Watch",
+        "LunarLander-v3",
+        episodes=5,
+        modules=("Box2D", "pygame"),
+        fix='pip install "mosaic-rl[box2d]"',
+    ),
+    Example(
+        Start.PLAY,
+        "gamepad-variant-outline",
+        "Play CartPole yourself",
+        "Balance the pole with the arrow keys. Your episodes are recorded like those of any agent.",
+        "Play",
+        "CartPole-v1",
+        modules=("gymnasium", "pygame"),
+        fix='pip install "gymnasium[classic-control]"',
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the examples find: from the daemon, the catalogue, and this Python."""
+
+    workers: tuple[WorkerInfo, ...]
+    algorithms: tuple[AlgorithmInfo, ...]
+    is_online: bool
+    python: str  # of this program
+    is_importable: Callable[[str], bool]  # here
+
+
+def obstacle(example: Example, around: Surroundings) -> str:
+    """Why it cannot be started now, and what to do about it; empty when it can."""
+    match example.start:
+        case Start.PLAY:
+            return _missing_modules(example, around)
+        case Start.TRAIN | Start.WATCH:
+            if not around.is_online:
+                return "Waiting for the daemon."
+            if not around.workers or (example.algo and not around.algorithms):
+                return "Looking for workers."
+            worker = _worker_of(example, around)
+            if worker is None:
+                what = f"the algorithm {example.algo}" if example.algo else "a scripted policy"
+                return f"No installed worker has {what}. The README says what to install."
+            if not worker.is_ready:
+                return _unready(worker)
+            # Elsewhere only the worker itself can tell what it has.
+            return _missing_modules(example, around) if worker.python == around.python else ""
+
+
+def document(example: Example, around: Surroundings) -> dict[str, Any]:
+    """The TrainRunConfig; only for one without obstacle."""
+    if example.start is Start.TRAIN:
+        algorithm = _algorithm(example, around.algorithms)
+        assert algorithm is not None
+        return train_document(
+            Training(
+                algorithm,
+                example.env_id,
+                total_timesteps=example.total_timesteps,
+                seed=example.seed,
+            )
+        )
+    worker = _worker_of(example, around)
+    assert worker is not None and worker.capabilities is not None
+    settings = {
+        "env_id": example.env_id,
+        "policy": _SCRIPTED,
+        "episodes": example.episodes,
+        "seed": example.seed,
+    }
+    return run_document(
+        worker.name,
+        f"scripted-{example.env_id}",
+        settings,
+        cpus=worker.capabilities.cpu_cores,
+        memory_mb=max(_MIN_MEMORY_MB, 2 * worker.capabilities.estimated_memory_mb),
+    )
+
+
+def _algorithm(example: Example, algorithms: Iterable[AlgorithmInfo]) -> AlgorithmInfo | None:
+    named = (item for item in algorithms if item.name == example.algo and item.is_available)
+    return next(named, None)
+
+
+def _worker_of(example: Example, around: Surroundings) -> WorkerInfo | None:
+    """By what it can do, never by its name."""
+    if example.start is Start.TRAIN:
+        algorithm = _algorithm(example, around.algorithms)
+        wanted = algorithm.worker if algorithm else ""
+        return next((item for item in around.workers if item.name == wanted), None)
+    return next((item for item in around.workers if _has_scripted_policies(item)), None)
+
+
+def _has_scripted_policies(worker: WorkerInfo) -> bool:
+    if worker.capabilities is None:
+        return False
+    fields = worker.capabilities.config_schema.get("properties", {})
+    return _SCRIPTED in fields.get("policy", {}).get("enum", ()) and "env_id" in fields
+
+
+def _unready(worker: WorkerInfo) -> str:
+    if worker.error:
+        return f"The worker {worker.name} cannot be used: {worker.error}"
+    failed = next(item for item in worker.readiness if item.required and not item.ok)
+    return f"The worker {worker.name} is not ready: {failed.message}. {failed.fix}"
+
+
+def _missing_modules(example: Example, around: Surroundings) -> str:
+    missing = [name for name in example.modules if not around.is_importable(name)]
+    if not missing:
+        return ""
+    verb = "is" if len(missing) == 1 else "are"
+    return f"{' and '.join(missing)} {verb} not installed: {example.fix}"

@@ -1,0 +1,116 @@
+"""What the strip below the live frames says. Pure.
+
+Every number has a width of its own: a line that changes ten times a second must not jump.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mosaic.fastlane.layout import EVALUATING
+from mosaic.fastlane.slot_writer import Metrics
+from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, PAUSED_NOW, STALLED, WAITING
+from mosaic.frames.hud import slots_text
+from mosaic.front.human import amount
+from mosaic.gui.state.hud_evaluation import EvaluationBatch
+from mosaic.gui.state.live_frames import LiveFrames
+
+DOT = " · "
+_STEP_WIDTH, _EPISODE_WIDTH, _REWARD_WIDTH, _RETURN_WIDTH, _RATE_WIDTH = 9, 6, 6, 6, 7
+# The looks of `theme.tokens.STATES` that fit what a viewer says.
+LOOKS = {
+    WAITING: "queued",
+    LIVE: "running",
+    PAUSED_NOW: "paused",
+    STALLED: "stalled",
+    ENDED: "canceled",
+    BROKEN: "failed",
+}
+
+
+class Hud(NamedTuple):
+    look: str  # whose icon and colour the word has
+    word: str
+    about: str  # which environments, and the batch of an evaluation
+    numbers: str
+    short_numbers: str  # where there is little room
+
+
+def hud_of(
+    frames: LiveFrames, evaluation: EvaluationBatch | None = None, slot: int | None = None
+) -> Hud:
+    """Of one environment, where one is named, or of all together."""
+    tiles = [tile for tile in frames.tiles if slot in (None, tile.slot)]
+    metrics = [tile.metrics for tile in tiles if tile.metrics is not None]
+    is_evaluating = any(each.flags & EVALUATING for each in metrics)
+    about = [slots_text(slot or 0, int(slot is not None), len(metrics))] if metrics else []
+    if is_evaluating:
+        about.append("(Eval)")
+    if evaluation is not None:
+        about.append(batch_line(evaluation))
+    return Hud(
+        LOOKS.get(frames.status, ""),
+        frames.status,
+        DOT.join(about),
+        numbers_line(metrics),
+        numbers_line(metrics, "ep"),
+    )
+
+
+def batch_line(batch: EvaluationBatch) -> str:
+    """`eval batch 3 · 50 episodes · mean 112.3 · min 90.1 · max 142.6`"""
+    returns = (("mean", batch.mean), ("min", batch.lowest), ("max", batch.highest))
+    parts = [f"eval batch {batch.number}", amount(batch.episodes, "episode")]
+    return DOT.join([*parts, *(f"{name} {figure(value, 1)}" for name, value in returns)])
+
+
+def numbers_line(metrics: Sequence[Metrics], episode: str = "episode") -> str:
+    """Of several environments: counts and rates together, rewards and returns in the mean."""
+    if not metrics:
+        return ""
+    count = len(metrics)
+    steps = f"{sum(each.steps for each in metrics):,}"
+    episodes = f"{sum(each.episodes for each in metrics):,}"
+    reward = figure(sum(each.last_reward for each in metrics) / count, 3)
+    total = figure(sum(each.rolling_return for each in metrics) / count, 1)
+    rate = rate_text(sum(each.step_rate_hz for each in metrics))
+    return DOT.join(
+        (
+            f"step {steps:>{_STEP_WIDTH}}",
+            f"{episode} {episodes:>{_EPISODE_WIDTH}}",
+            f"reward {reward:>{_REWARD_WIDTH}}",
+            f"return {total:>{_RETURN_WIDTH}}",
+            f"{rate:>{_RATE_WIDTH}}",
+        )
+    )
+
+
+def rate_text(steps_per_second: float) -> str:
+    """`842/s`, `18.4k/s`, `118k/s`, `1.2M/s`"""
+    if not math.isfinite(steps_per_second) or steps_per_second < 0:
+        return "–/s"
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if steps_per_second >= size * 0.9995:
+            number = steps_per_second / size
+            return f"{number:.1f}{unit}/s" if number < 99.95 else f"{number:,.0f}{unit}/s"
+    return f"{steps_per_second:.0f}/s"
+
+
+def short_count(number: int) -> str:
+    """All digits as long as they are few: `98,305`, `980.3k`, `1.20M`"""
+    if number < 100_000:
+        return f"{number:,}"
+    if number < 1_000_000:
+        return f"{number // 100 / 10:.1f}k"
+    return f"{number / 1e6:,.2f}M" if number < 1_000_000_000 else f"{number / 1e9:,.2f}G"
+
+
+def figure(value: float, digits: int) -> str:
+    """So many digits behind the point where the number is of everyday size."""
+    if not math.isfinite(value):
+        return str(value)
+    if abs(value) < 1000:
+        return f"{value:.{digits}f}"
+    return f"{value:,.0f}" if abs(value) < 1e6 else f"{value:.1e}"

@@ -1,0 +1,195 @@
+"""ScriptForm: any command, watched."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mosaic.contracts.hostile_text import is_secret_name
+from mosaic.errors import MosaicError
+from mosaic.front.script_config import WORKER, WatchedScript, refuse_secrets, script_document
+from mosaic.front.started_program import preview
+from mosaic.gui.state.form_fields import Field, Kind, field_of
+from mosaic.gui.state.launch_fields import (
+    RECORDING,
+    frame_fields,
+    gpu_field,
+    name_field,
+    resource_fields,
+    settings_of,
+)
+from mosaic.gui.state.launch_form import (
+    Document,
+    Footprint,
+    LaunchForm,
+    option_words,
+)
+from mosaic.gui.state.targets import Operation
+from mosaic.gui.state.workbench_state import WorkbenchState
+
+MODE, LIMIT = "video_mode", "fastlane_grid_limit"
+_PLACE = "Where it runs"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
+
+__all__ = ["WORKER", "ScriptForm"]
+
+
+class ScriptForm(LaunchForm):
+    operation = Operation.SCRIPT
+    button = "Run script"
+
+    def __init__(self, state: WorkbenchState, worker: str = WORKER) -> None:
+        super().__init__(state, worker)
+        self.refresh()
+
+    @property
+    def has_environment(self) -> bool:
+        return False  # scripts choose it themselves
+
+    def refresh(self) -> None:
+        known, health = settings_of(self.worker_info), self.state.health
+        record = known.get("record_episodes", {"type": "boolean", "default": True})
+        duration = {"type": "integer", "minimum": 1, "maximum": 31_536_000}
+        self.form.set_fields(
+            [
+                Field(
+                    "command",
+                    "Command",
+                    Kind.LONG_TEXT,
+                    help="As you would type it in a terminal",
+                    is_required=True,
+                    placeholder="python train.py --seed 1",
+                ),
+                Field("cwd", "Folder", Kind.PATH, help="Where it runs", placeholder="your home"),
+                Field(
+                    "env_python",
+                    "Interpreter",
+                    Kind.PATH,
+                    help="What `python` means",
+                    section=_PLACE,
+                    placeholder="the one on the PATH",
+                ),
+                Field(
+                    "compatibility",
+                    "Old Gymnasium",
+                    Kind.BOOLEAN,
+                    default=False,
+                    help="For scripts written before Gymnasium 1.0",
+                    section=_PLACE,
+                ),
+                Field(
+                    "variables",
+                    "Environment variables",
+                    Kind.TEXT_LIST,
+                    help="NAME=value, one in each line",
+                    section=_PLACE,
+                    placeholder="NAME=value",
+                ),
+                field_of("record_episodes", record, section=RECORDING),
+                *frame_fields(known, MODE, LIMIT),
+                name_field(),
+                gpu_field(health),
+                *resource_fields(health),
+                Field(
+                    "max_duration_s",
+                    "Stop after",
+                    Kind.INTEGER,
+                    schema=duration,
+                    section="Run",
+                    unit="s",
+                    placeholder="never",
+                ),
+            ]
+        )
+
+    def rules(self, values: Mapping[str, Any]) -> Mapping[str, str]:
+        found = dict(super().rules(values))
+        if values.get("command"):
+            try:
+                refuse_secrets(self.words(values["command"]))
+            except ValueError:
+                found["command"] = "A quotation mark has no partner"
+            except MosaicError as error:
+                found["command"] = f"{error.message}: give it as a variable"
+        wrong = [
+            line for line in values.get("variables") or () if _VARIABLE.fullmatch(line) is None
+        ]
+        if wrong:
+            found["variables"] = f"{wrong[0][:40]} is not of the form NAME=value"
+        return found
+
+    @staticmethod
+    def words(command: str) -> list[str]:
+        return shlex.split(command)
+
+    def footprint(self) -> Footprint:
+        worker, value = self.worker_info, self.form.value
+        needs = worker.capabilities if worker else None
+        memory = value("memory_mb") or (2 * needs.estimated_memory_mb if needs else 0)
+        cpus = value("cpus") or (needs.cpu_cores if needs else 1)
+        return Footprint(1, cpus, memory, int(bool(value("use_gpu"))))
+
+    def prepare(self) -> Callable[[], list[Document]]:
+        script, environ = self._script(), dict(os.environ)
+        return lambda: [script_document(script, environ)]
+
+    def preview(self) -> Callable[[], list[str]]:
+        """What would run, where, and with which variables; called in a thread as well."""
+        prepared = self.prepare()
+        return lambda: preview(prepared()[0])
+
+    def _script(self) -> WatchedScript:
+        values = self.form.values()
+        variables = dict(line.split("=", 1) for line in values["variables"] or ())
+        folder = values["cwd"] or "~"
+        return WatchedScript(
+            tuple(self.words(values["command"] or "")),
+            name=values["run_name"] or "",
+            folder=os.path.expanduser(folder),  # noqa: PTH111 (a text that may be no path at all)
+            env_python=values["env_python"],
+            cpus=values["cpus"],
+            memory_mb=values["memory_mb"],
+            use_gpu=values["use_gpu"],
+            is_compatible=values["compatibility"],
+            video_mode=values.get(MODE, "grid"),
+            slot=values.get("fastlane_slot") or 0,
+            grid_limit=self.form.changed_values().get(LIMIT),
+            is_recorded=values["record_episodes"],
+            max_duration_s=values["max_duration_s"],
+            environment=variables,
+        )
+
+    def command_words(self) -> list[str]:
+        script = self._script()
+        changed = self.form.changed_values()
+        words = [
+            *("mosaic", "watch"),
+            *option_words(
+                {
+                    "--name": script.name,
+                    "--env-python": script.env_python,
+                    "--cwd": script.folder,
+                    "--cpus": script.cpus,
+                    "--memory-mb": script.memory_mb,
+                    "--cuda": script.use_gpu,
+                    "--compat": script.is_compatible,
+                    "--video": changed.get(MODE),
+                    "--slot": changed.get("fastlane_slot"),
+                    "--grid-limit": script.grid_limit,
+                    "--no-record": not script.is_recorded,
+                    "--max-duration": script.max_duration_s,
+                }
+            ),
+        ]
+        for name, value in script.environment.items():
+            words += ["--env", name if is_secret_name(name) else f"{name}={value}"]
+        return [*words, "--", *script.words]
+
+    def preset_values(self) -> dict[str, Any]:
+        values = super().preset_values()
+        lines = values.pop("variables", None) or []
+        kept = [line for line in lines if not is_secret_name(line.partition("=")[0])]
+        return {**values, "variables": kept} if kept else values

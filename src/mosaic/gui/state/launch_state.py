@@ -1,0 +1,197 @@
+"""LaunchState: who is chosen to act, which form is open, and what stands in the way."""
+
+from __future__ import annotations
+
+from psygnal import Signal
+
+from mosaic.front.script_config import WORKER as SCRIPT
+from mosaic.gui.state.launch_form import LaunchForm
+from mosaic.gui.state.launch_policy import EvaluateForm, ResumeForm
+from mosaic.gui.state.launch_roster import HUMAN, RosterEntry, can_load, roster
+from mosaic.gui.state.launch_script import ScriptForm
+from mosaic.gui.state.launch_train import TrainForm
+from mosaic.gui.state.launch_worker import WorkerForm
+from mosaic.gui.state.targets import FormTarget, Mode, Operation, PlayTarget, PolicyTarget
+from mosaic.gui.state.workbench_state import WorkbenchState
+
+_POLICY_OPERATIONS = (Operation.EVALUATE, Operation.RESUME)
+
+
+class LaunchState:
+    roster_changed = Signal()
+    form_changed = Signal()  # another form is open
+    refreshed = Signal()  # the open form may be right or wrong for another reason now
+
+    def __init__(self, state: WorkbenchState) -> None:
+        self.state = state
+        self.worker = ""
+        self.operation = Operation.TRAIN
+        # Each worker opens with what was last done with it.
+        self._last_operation: dict[str, Operation] = {}
+        self._forms: dict[tuple[str, Operation], LaunchForm] = {}
+        self.play_policy: PolicyTarget | None = None
+        state.workers_changed.connect(self._on_facts_changed)
+        state.catalogue_changed.connect(self._on_facts_changed)
+        state.health_changed.connect(self._on_health_changed)
+        state.connection_changed.connect(self._on_connection_changed)
+        state.environment_changed.connect(self._on_environment_changed)
+        self._on_facts_changed()
+
+    # Who
+
+    @property
+    def entries(self) -> list[RosterEntry]:
+        return roster(self.state.workers, self.state.mode)
+
+    @property
+    def chosen_entry(self) -> str:
+        return HUMAN if self.state.mode is Mode.HUMAN else self.worker
+
+    def choose(self, name: str) -> None:
+        """An entry of the roster; a worker, chosen while a person plays, takes over."""
+        if name == HUMAN:
+            self.state.set_mode(Mode.HUMAN)
+            return
+        if self.state.mode is Mode.HUMAN:
+            self.state.set_mode(Mode.AGENT)
+        if name != self.worker:
+            self.worker = name
+            self.operation = self._last_operation.get(name, self.first_operation)
+            self.roster_changed.emit()
+            self.form_changed.emit()
+
+    @property
+    def first_operation(self) -> Operation:
+        return Operation.SCRIPT if self.worker == SCRIPT else Operation.TRAIN
+
+    @property
+    def can_use_trained(self) -> bool:
+        info = self.state.worker(self.worker)
+        return info is not None and can_load(info)
+
+    @property
+    def can_resume(self) -> bool:
+        info = self.state.worker(self.worker)
+        return bool(info and info.capabilities and info.capabilities.supports_resume)
+
+    # What
+
+    @property
+    def is_using_trained(self) -> bool:
+        return self.operation in _POLICY_OPERATIONS
+
+    def set_operation(self, operation: Operation) -> None:
+        if operation is not self.operation:
+            self.operation = operation
+            self._last_operation[self.worker] = operation
+            self.form_changed.emit()
+
+    @property
+    def form(self) -> LaunchForm:
+        key = (self.worker, self.operation)
+        if key not in self._forms:
+            self._forms[key] = self._make_form()
+        return self._forms[key]
+
+    def _make_form(self) -> LaunchForm:
+        match self.operation:
+            case Operation.EVALUATE:
+                return EvaluateForm(self.state, self.worker)
+            case Operation.RESUME:
+                return ResumeForm(self.state, self.worker)
+            case Operation.SCRIPT:
+                return ScriptForm(self.state, self.worker)
+            case _:
+                if any(item.worker == self.worker for item in self.state.algorithms):
+                    return TrainForm(self.state, self.worker)
+                return WorkerForm(self.state, self.worker)
+
+    def use_policy(self, policy: PolicyTarget | None) -> None:
+        form = self.form
+        if isinstance(form, EvaluateForm | ResumeForm):
+            form.use_policy(policy)
+            self.refreshed.emit()
+
+    def open_form(self, target: FormTarget) -> list[str]:
+        """Opens the form that is asked for; returns the names of values that did not fit."""
+        values = dict(target.values)
+        self.state.set_mode(Mode.AGENT)
+        self.choose(self._worker_for(target, str(values.pop("worker", ""))))
+        operation = target.operation
+        if operation is Operation.TRAIN and self.worker == SCRIPT:
+            operation = Operation.SCRIPT
+        self.set_operation(operation)
+        form = self.form
+        if target.policy is not None and isinstance(form, EvaluateForm | ResumeForm):
+            form.use_policy(target.policy)
+        if values:
+            form.form.reset_all()
+        refused = form.load(values)
+        self.form_changed.emit()
+        return refused
+
+    def play_target(self) -> PlayTarget | None:
+        """What "Play" starts; None while something is missing."""
+        if not self.state.env_id:
+            return None
+        if self.state.mode is Mode.HYBRID:
+            if self.play_policy is None:
+                return None
+            return PlayTarget(self.state.env_id, Mode.HYBRID, self.play_policy)
+        return PlayTarget(self.state.env_id, Mode.HUMAN)
+
+    def _worker_for(self, target: FormTarget, named: str) -> str:
+        if target.operation is Operation.SCRIPT:
+            return SCRIPT
+        if named and self.state.worker(named) is not None:
+            return named
+        if target.policy is not None:
+            return target.policy.worker
+        algo = target.values.get("algo")
+        found = next((item.worker for item in self.state.algorithms if item.name == algo), "")
+        if found:
+            return found
+        # A form for training is no use with a worker that only runs what it is told.
+        trains = any(item.worker == self.worker for item in self.state.algorithms)
+        return self.worker if trains else self._first_worker()
+
+    def _first_worker(self) -> str:
+        """One that is ready and can train something, if there is one."""
+        names = [worker.name for worker in self.state.workers]
+        training = {item.worker for item in self.state.algorithms}
+        able = [
+            worker.name
+            for worker in self.state.workers
+            if worker.is_ready and worker.name in training
+        ]
+        return next(iter([*able, *(name for name in names if name in training), *names]), "")
+
+    # What changed elsewhere
+
+    def _on_facts_changed(self) -> None:
+        known = {worker.name for worker in self.state.workers}
+        if self.worker not in known:
+            self.worker = self._first_worker()
+            self.operation = self._last_operation.get(self.worker, self.first_operation)
+        for key, form in list(self._forms.items()):
+            trains = any(item.worker == key[0] for item in self.state.algorithms)
+            if isinstance(form, WorkerForm) and trains:
+                del self._forms[key]  # its algorithms were not known yet
+            else:
+                form.refresh()
+        self.roster_changed.emit()
+        self.form_changed.emit()
+
+    def _on_health_changed(self, _: object) -> None:
+        self._refresh_form()
+
+    def _on_connection_changed(self, _: str) -> None:
+        self.refreshed.emit()
+
+    def _on_environment_changed(self, _: str) -> None:
+        self._refresh_form()
+
+    def _refresh_form(self) -> None:
+        for form in self._forms.values():
+            form.refresh()
+        self.refreshed.emit()

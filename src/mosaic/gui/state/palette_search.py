@@ -1,0 +1,102 @@
+"""What the command palette offers, and which of it fits what is typed. Pure, and fast."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+LIMIT = 50
+_NOTHING = 0.0
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+# A few characters, found one after the other somewhere in a long text, say little.
+_SHORTEST_SCATTERED = 2
+
+
+class Kind(StrEnum):
+    COMMAND = "command"
+    RUN = "run"
+    ENVIRONMENT = "environment"
+    ALGORITHM = "algorithm"
+
+
+# What is looked for most often stands first when everything else is equal.
+_BIAS = {Kind.COMMAND: 12.0, Kind.RUN: 4.0, Kind.ALGORITHM: 3.0, Kind.ENVIRONMENT: 0.0}
+
+
+@dataclass(frozen=True)
+class PaletteItem:
+    kind: Kind
+    key: str  # id of the command, run, environment or algorithm
+    title: str
+    detail: str = ""
+    hint: str = ""  # at the right: a shortcut, a state
+    searched: str = field(default="", compare=False)  # what else it is found by
+    text: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", words_of(f"{self.title} {self.detail} {self.searched}"))
+
+
+def words_of(text: str) -> str:
+    """In lower case, with one blank between two words: "cartpole v1" of "CartPole-v1"."""
+    return _SEPARATORS.sub(" ", text.lower()).strip()
+
+
+def search(query: str, items: Sequence[PaletteItem], limit: int = LIMIT) -> list[PaletteItem]:
+    """The best first; without a query, those that come first."""
+    words = words_of(query).split()
+    if not words:
+        return list(items[:limit])
+    scored = (
+        (score, -place, item)
+        for place, item in enumerate(items)
+        if (score := _score(words, item)) > _NOTHING
+    )
+    best = heapq.nlargest(limit, scored, key=lambda entry: entry[:2])
+    return [item for _, _, item in best]
+
+
+def _score(words: list[str], item: PaletteItem) -> float:
+    total = _BIAS[item.kind]
+    for word in words:
+        fit = word_score(word, item.text)
+        if fit <= _NOTHING:
+            return _NOTHING
+        total += fit
+    # Of two that fit alike, the shorter title is meant.
+    return total + 10.0 / (10.0 + len(item.title))
+
+
+def word_score(word: str, text: str) -> float:
+    """How well a word fits a text as `words_of` gives it; 0 when it does not."""
+    place = text.find(word)
+    if place >= 0:
+        if place == 0:
+            return 100.0
+        starts = text.find(f" {word}")
+        return 90.0 - min(starts, 40) / 4 if starts >= 0 else 60.0 - min(place, 40) / 4
+    if len(word) < _SHORTEST_SCATTERED:
+        return _NOTHING
+    return _scattered_score(word, text)
+
+
+def _scattered_score(word: str, text: str) -> float:
+    """Its letters in their order, the first one at the beginning of a word.
+
+    Better the closer they are together, and the more words they begin.
+    """
+    first = 0 if text.startswith(word[0]) else text.find(f" {word[0]}") + 1
+    if first == 0 and not text.startswith(word[0]):
+        return _NOTHING
+    last, starts = first, 1
+    for letter in word[1:]:
+        found = text.find(letter, last + 1)
+        if found < 0:
+            return _NOTHING
+        starts += text[found - 1] == " "
+        last = found
+    gaps = (last - first + 1) - len(word)
+    return max(1.0, 40.0 - 2.0 * gaps + 6.0 * starts)

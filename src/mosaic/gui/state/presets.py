@@ -1,0 +1,66 @@
+"""Presets: named values of a form, in one file for each kind of form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mosaic.errors import StoreError
+from mosaic.files import atomic_write_json, read_json
+from mosaic.gui.state.targets import Operation
+from mosaic.paths import Home
+
+_LONGEST_NAME = 80
+Presets = dict[str, dict[str, Any]]
+
+
+class PresetFile:
+    """Blocking: used in a thread. A file that cannot be understood is left as it is."""
+
+    def __init__(self, home: Home, operation: Operation) -> None:
+        self.path: Path = home.root / "gui" / "presets" / f"{operation.value}.json"
+
+    def read(self) -> Presets:
+        try:
+            found = read_json(self.path)
+        except (OSError, ValueError) as error:
+            raise self._damaged(str(error)) from error
+        if found is None:
+            return {}
+        if not isinstance(found, dict) or not all(
+            isinstance(values, dict) for values in found.values()
+        ):
+            raise self._damaged("it is no list of presets")
+        return found
+
+    def save(self, name: str, values: Mapping[str, Any]) -> Presets:
+        return self._write({**self.read(), name: dict(values)})
+
+    def delete(self, name: str) -> Presets:
+        return self._write({key: value for key, value in self.read().items() if key != name})
+
+    def _write(self, presets: Presets) -> Presets:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            atomic_write_json(self.path, presets)
+        except OSError as error:
+            raise StoreError(
+                f"The presets could not be saved: {error.strerror}", hint=f"look at {self.path}"
+            ) from error
+        return presets
+
+    def _damaged(self, why: str) -> StoreError:
+        return StoreError(
+            f"The presets in {self.path} cannot be read: {why[:120]}",
+            hint="mend the file or move it away; until then it is left as it is",
+        )
+
+
+def name_problem(name: str) -> str:
+    """Why a preset cannot be called so; empty when it can."""
+    if not name.strip():
+        return "Give it a name"
+    if len(name) > _LONGEST_NAME:
+        return f"At most {_LONGEST_NAME} characters"
+    return "" if name.isprintable() else "Control characters cannot be used here"

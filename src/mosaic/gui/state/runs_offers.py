@@ -1,0 +1,144 @@
+"""What can be done with a run now, and why something cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import RunState
+
+
+class RunAction(StrEnum):
+    SHOW = "run.show"
+    STOP = "run.stop"
+    STOP_WITH_REASON = "run.stop-with-reason"
+    PAUSE = "run.pause"
+    CONTINUE = "run.continue"
+    RESUME = "run.resume"
+    EVALUATE = "run.evaluate"
+    REPLAY = "run.replay"
+    RESUBMIT = "run.resubmit"
+    EDIT = "run.edit"
+    CONFIG = "run.config"
+    FOLDER = "run.folder"
+    COPY_ID = "run.copy-id"
+    COPY_COMMAND = "run.copy-command"
+    PIN = "run.pin"
+    UNPIN = "run.unpin"
+    ARCHIVE = "run.archive"
+    EXPORT_CSV = "run.export-csv"
+    EXPORT_TENSORBOARD = "run.export-tensorboard"
+    DELETE = "run.delete"
+    COMPARE = "compare.selected"
+
+
+# Those that are done with one run at a time: the leading one.
+SINGLE = frozenset(
+    {
+        *(RunAction.SHOW, RunAction.RESUME, RunAction.EVALUATE, RunAction.REPLAY),
+        *(RunAction.EDIT, RunAction.CONFIG, RunAction.FOLDER, RunAction.COPY_COMMAND),
+        *(RunAction.ARCHIVE, RunAction.EXPORT_CSV, RunAction.EXPORT_TENSORBOARD),
+    }
+)
+_FEWEST_COMPARED = 2
+_PAUSABLE = (RunState.RDY, RunState.EXEC)
+
+
+def problem_of(
+    action: RunAction, record: RunRecord, capabilities: WorkerCapabilities | None
+) -> str:
+    """Why it cannot be done with this run; empty when it can.
+
+    Capabilities are None for a worker that is not there any more.
+    """
+    name = record.run_name
+    match action:
+        case RunAction.STOP | RunAction.STOP_WITH_REASON:
+            if record.stop_requested and not record.is_over:
+                return f"{name} is stopping already"
+            return f"{name} is over" if record.is_over else ""
+        case RunAction.PAUSE:
+            return _pause_problem(record, capabilities)
+        case RunAction.CONTINUE:
+            return "" if record.state is RunState.PAUSE else f"{name} is not paused"
+        case RunAction.RESUME:
+            return _policy_problem(
+                record, "go on from", capabilities is None or capabilities.supports_resume
+            )
+        case RunAction.EVALUATE:
+            return _policy_problem(
+                record,
+                "evaluate",
+                capabilities is None or capabilities.supports_policy_load,
+                must_be_over=False,
+            )
+        case RunAction.REPLAY:
+            return "" if record.progress.episodes else f"{name} has no finished episode yet"
+        case RunAction.ARCHIVE:
+            return "" if record.is_over else f"{name} is still going on: stop it first"
+        case RunAction.DELETE:
+            return "" if record.is_over else f"{name} is still going on: stop it first"
+        case RunAction.PIN:
+            return f"{name} is pinned already" if record.pinned else ""
+        case RunAction.UNPIN:
+            return "" if record.pinned else f"{name} is not pinned"
+    return ""
+
+
+def group_problem(
+    action: RunAction, records: list[RunRecord], capabilities: list[WorkerCapabilities | None]
+) -> str:
+    """Why it cannot be done with what is selected: with none of it, or not with the first."""
+    if not records:
+        return "No run is selected"
+    if action is RunAction.COMPARE:
+        is_enough = len(records) >= _FEWEST_COMPARED
+        return "" if is_enough else "Select two or more runs (Ctrl+click) to compare them"
+    pairs = list(zip(records, capabilities, strict=True))
+    considered = pairs[:1] if action in SINGLE else pairs
+    problems = [problem_of(action, record, able) for record, able in considered]
+    return "" if "" in problems else problems[0]
+
+
+def possible(
+    action: RunAction, pairs: Iterable[tuple[RunRecord, WorkerCapabilities | None]]
+) -> list[str]:
+    """The ids of those it can be done with."""
+    return [record.run_id for record, able in pairs if not problem_of(action, record, able)]
+
+
+def row_actions(
+    record: RunRecord, capabilities: WorkerCapabilities | None
+) -> tuple[RunAction, ...]:
+    """The two at the right of a row: what one most likely wants to do next."""
+    wanted: tuple[RunAction, ...]
+    if not record.is_over:
+        wanted = (RunAction.CONTINUE, RunAction.PAUSE, RunAction.STOP)
+    else:
+        wanted = (RunAction.RESUME, RunAction.EVALUATE, RunAction.RESUBMIT)
+    return tuple(item for item in wanted if not problem_of(item, record, capabilities))[:2]
+
+
+def _pause_problem(record: RunRecord, capabilities: WorkerCapabilities | None) -> str:
+    name = record.run_name
+    if record.is_over:
+        return f"{name} is over"
+    if record.state is RunState.PAUSE:
+        return f"{name} is paused already"
+    if record.state not in _PAUSABLE or record.stop_requested:
+        return f"{name} is not running"
+    if capabilities is not None and not capabilities.supports_pause_resume:
+        return f"The worker {record.worker} cannot pause"
+    return ""
+
+
+def _policy_problem(record: RunRecord, verb: str, is_able: bool, must_be_over: bool = True) -> str:
+    if not is_able:
+        return f"The worker {record.worker} has nothing to {verb}"
+    if must_be_over and not record.is_over:
+        return f"{record.run_name} is still going on"
+    if not record.checkpoint_uri:
+        return f"{record.run_name} has no checkpoint to {verb}"
+    return ""

@@ -1,0 +1,100 @@
+"""RunsOrder: which runs the table shows, and in which order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from mosaic.contracts.run_record import RunRecord
+from mosaic.front.human import amount, count
+from mosaic.front.run_words import elapsed_s, remaining_s, state_word
+from mosaic.gui.state.run_rows import LIVE, Column, readable_name
+from mosaic.gui.state.runs_filter import RunsFilter, haystack_of
+
+# Rows that change places all the time cannot be clicked.
+LIVE_SORT_S = 2.0
+# States in the order a person looks for them: what is going on, what went wrong, what is over.
+_RANKS = {
+    word: rank
+    for rank, word in enumerate(
+        (
+            *("failing", "stalled", "running", "paused", "stopping", "ready", "starting"),
+            *("queued", "failed", "canceled", "succeeded"),
+        )
+    )
+}
+_COUNTED = ("running", "paused", "stalled", "queued")
+
+Key = Callable[[RunRecord], Any]
+
+
+class RunsOrder:
+    def __init__(self) -> None:
+        self.filter = RunsFilter()
+        self.column = Column.STARTED
+        self.is_descending = True
+        self._haystacks: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+
+    def arranged(self, newest_first: Iterable[RunRecord]) -> list[str]:
+        """The ids of those that are shown, in order."""
+        records = list(newest_first)
+        self._words = {record.run_id: state_word(record) for record in records}
+        if not self.filter.is_empty:
+            records = [record for record in records if self._is_shown(record)]
+        if self.column is Column.STARTED:
+            ids = [record.run_id for record in records]
+            return ids if self.is_descending else ids[::-1]
+        key = _key_of(self.column)
+        known = [(value, record) for record in records if (value := key(record)) is not None]
+        # What has no value comes last, whichever way it is sorted.
+        unknown = [record.run_id for record in records if key(record) is None]
+        known.sort(key=lambda pair: pair[0], reverse=self.is_descending)
+        return [record.run_id for _, record in known] + unknown
+
+    def forget(self, run_ids: Iterable[str]) -> None:
+        """What is known about these may not be true any more."""
+        for run_id in run_ids:
+            self._haystacks.pop(run_id, None)
+
+    def needs_arranging(self, changed: Iterable[RunRecord], since_last_s: float) -> bool:
+        """Whether these changes are worth moving rows about."""
+        if self.column in LIVE and since_last_s >= LIVE_SORT_S:
+            return True
+        return any(self._words.get(record.run_id) != state_word(record) for record in changed)
+
+    def _is_shown(self, record: RunRecord) -> bool:
+        haystack = self._haystacks.get(record.run_id)
+        if haystack is None:
+            haystack = self._haystacks[record.run_id] = haystack_of(record)
+        return self.filter.matches(record, haystack)
+
+
+def summary(records: Iterable[RunRecord], shown: int | None = None) -> str:
+    """`12 runs · 2 running · 1 queued`; with a filter `3 of 12 runs · …`."""
+    words = [state_word(record) for record in records]
+    total = amount(len(words), "run")
+    if shown is not None and shown != len(words):
+        total = f"{count(shown)} of {total}"
+    parts = [total]
+    for word in _COUNTED:
+        if number := words.count(word):
+            parts.append(f"{count(number)} {word}")
+    return " · ".join(parts)
+
+
+def _key_of(column: Column) -> Key:
+    now = time.time()
+    keys: dict[Column, Key] = {
+        Column.STATE: lambda record: _RANKS.get(state_word(record), len(_RANKS)),
+        Column.NAME: lambda record: readable_name(record.run_name, record.env_id).lower(),
+        Column.ENVIRONMENT: lambda record: record.env_id.lower() or None,
+        Column.PROGRESS: lambda record: record.progress.fraction,
+        Column.ELAPSED: lambda record: elapsed_s(record, now),
+        Column.REMAINING: lambda record: remaining_s(record, now),
+        Column.RETURN: lambda record: record.progress.mean_return,
+        Column.SPEED: lambda record: record.progress.steps_per_second,
+        Column.EPISODES: lambda record: record.progress.episodes or None,
+    }
+    return keys.get(column, lambda record: record.run_id)

@@ -1,0 +1,137 @@
+"""Reads videos with PyAV, in any thread but one at a time. Everything here blocks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic.errors import DependencyError, StoreError
+from mosaic.fastlane.tiling import Picture
+
+# Larger pictures are shrunk while they are decoded: the panel is no cinema.
+_MOST_WIDTH = 960
+THUMBNAIL_WIDTH = 96
+
+
+@dataclass(frozen=True)
+class VideoFrame:
+    at_s: float
+    picture: Picture
+
+
+@dataclass(frozen=True)
+class VideoProbe:
+    duration_s: float
+    width: int
+    height: int
+    thumbnail: Picture
+
+
+class VideoReader:
+    def __init__(self, path: Path) -> None:
+        """Raises DependencyError without PyAV, StoreError for what is no whole video."""
+        self.path = path
+        self._lock = threading.Lock()
+        with _sound(path):
+            self._container: Any = _pyav().open(str(path))
+            try:
+                self._stream = self._container.streams.video[0]
+                self._stream.thread_type = "AUTO"
+                self.duration_s = self._length()
+                self.size = (self._stream.width, self._stream.height)
+            except BaseException:
+                self._container.close()
+                raise
+        self._frames: Iterator[Any] = self._container.decode(self._stream)
+
+    def read(self, most: int, width: int = _MOST_WIDTH) -> list[VideoFrame]:
+        """The next frames; none at the end."""
+        found: list[VideoFrame] = []
+        with self._lock, _sound(self.path):
+            for frame in self._frames:
+                found.append(VideoFrame(float(frame.time or 0.0), _picture(frame, width)))
+                if len(found) >= most:
+                    break
+        return found
+
+    def read_from(self, at_s: float, most: int) -> list[VideoFrame]:
+        """From the frame on that is seen at that time."""
+        with self._lock, _sound(self.path):
+            ticks = int(max(0.0, at_s) / self._stream.time_base)
+            self._container.seek(ticks, stream=self._stream)  # the key frame before it
+            self._frames = self._container.decode(self._stream)
+            last = None
+            for frame in self._frames:
+                if float(frame.time or 0.0) > at_s + 1e-6:
+                    following = [last, frame] if last is not None else [frame]
+                    break
+                last = frame
+            else:
+                following = [last] if last is not None else []
+            found = [VideoFrame(float(one.time or 0.0), _picture(one)) for one in following]
+        return found + (self.read(most - len(found)) if len(found) < most else [])
+
+    def close(self) -> None:
+        with self._lock:
+            self._container.close()
+
+    def _length(self) -> float:
+        stream = self._stream
+        if stream.duration is not None:
+            return float(stream.duration * stream.time_base)
+        return float(self._container.duration or 0) / 1_000_000
+
+
+def probe(path: Path) -> VideoProbe:
+    """How long it is, and its first picture, small."""
+    reader = VideoReader(path)
+    try:
+        frames = reader.read(1, THUMBNAIL_WIDTH)
+        if not frames:
+            raise damaged(path)
+        return VideoProbe(reader.duration_s, *reader.size, frames[0].picture)
+    finally:
+        reader.close()
+
+
+def damaged(path: Path) -> StoreError:
+    return StoreError(
+        f"{path.name} cannot be played: it is damaged, or not finished yet",
+        hint="a run that goes on finishes its video with the episode",
+        path=str(path),
+    )
+
+
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """Turns what PyAV raises into what people can read."""
+    av = _pyav()
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StoreError(f"{path.name} is gone", hint="it was moved or deleted") from error
+    except (av.FFmpegError, OSError, ValueError, IndexError, EOFError) as error:
+        raise damaged(path) from error
+
+
+def _pyav() -> Any:
+    try:
+        import av
+    except ImportError as error:
+        raise DependencyError(
+            "To play videos here, the package PyAV is needed, which is not installed",
+            hint='pip install "mosaic-rl[video]"',
+        ) from error
+    return av
+
+
+def _picture(frame: Any, width: int = _MOST_WIDTH) -> Picture:
+    if frame.width > width:
+        height = max(1, round(frame.height * width / frame.width))
+        frame = frame.reformat(width=width, height=height, format="rgb24")
+    pixels = frame.to_ndarray(format="rgb24")
+    return Picture(pixels.shape[1], pixels.shape[0], pixels.tobytes())

@@ -1,0 +1,250 @@
+"""The Charts tab in the real window, with real runs of a real daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
+from pytestqt.qtbot import QtBot
+
+from mosaic.gui.application import Application
+from mosaic.gui.charts.chart_card import ChartCard
+from mosaic.gui.charts.charts_tab import LOST, ChartsTab
+from mosaic.gui.state.workbench_state import Connection
+from tests.daemon_harness import DaemonHarness, run_document
+from tests.gui.conftest import WAIT_MS
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def select(qtbot: QtBot, application: Application, *run_ids: str) -> ChartsTab:
+    """Selects the runs and waits until their first chart has something to show."""
+    state = application.state
+    qtbot.waitUntil(lambda: all(run in state.runs for run in run_ids), timeout=WAIT_MS)
+    state.select(run_ids)
+    state.ask_tab("charts")
+    panel = application.window.tabs_panel
+    qtbot.waitUntil(lambda: panel.tab("charts") is not None, timeout=WAIT_MS)
+    tab = panel.tab("charts")
+    assert isinstance(tab, ChartsTab)
+    qtbot.waitUntil(lambda: has_curves(tab, len(run_ids)), timeout=WAIT_MS)
+    return tab
+
+
+def has_curves(tab: ChartsTab, count: int) -> bool:
+    return bool(tab.cards) and all(
+        sum(not curve.is_empty for curve in card.plot.curves) >= count for card in tab.cards
+    )
+
+
+def finished(daemon: DaemonHarness, episodes: int = 20, **changes: object) -> str:
+    run_id = daemon.submit(config={"episodes": episodes}, **changes)
+    daemon.wait_over(run_id)
+    return run_id
+
+
+def test_a_finished_run_has_its_return_first(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished(daemon, run_name="short")
+    tab = select(qtbot, application, run_id)
+    assert application.window.tabs_panel.tab_ids[0] == "charts"
+    (card,) = tab.cards
+    assert "return" in card.metric_name
+    (curve,) = card.plot.curves
+    assert curve.label == "short"
+    assert curve.colour == application.state.colours.of(run_id)
+    points = daemon.client.series([run_id], [card.metric_name])[0]
+    assert curve.xs.tolist() == list(points.last_steps)
+    assert card.remark == ""
+
+
+def test_several_runs_lie_over_each_other_and_seeds_become_a_band(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    document = run_document()
+    worker = document["metadata"]["worker"]
+    runs = [
+        daemon.submit(
+            run_name=f"sweep-{seed}",
+            metadata={
+                "group": "sweep",
+                "worker": {"config": {**worker["config"], "seed": seed}},
+            },
+        )
+        for seed in (1, 2, 3)
+    ]
+    for run_id in runs:
+        daemon.wait_over(run_id)
+    state = application.state
+    qtbot.waitUntil(lambda: all(run in state.runs for run in runs), timeout=WAIT_MS)
+    records = [state.runs.get(run) for run in runs]
+    assert {record.group for record in records if record} == {"sweep"}
+    tab = select(qtbot, application, runs[0])
+    state.select(runs)
+    qtbot.waitUntil(lambda: tab.cards[0].plot.curves[0].is_band, timeout=WAIT_MS)
+    (band,) = tab.cards[0].plot.curves
+    assert band.label == "sweep" and band.note == "3 seeds"
+    assert tab.toolbar.band.isVisible()
+    qtbot.mouseClick(tab.toolbar.band, LEFT)
+    qtbot.waitUntil(lambda: len(tab.cards[0].plot.curves) == 3, timeout=WAIT_MS)
+    assert len({curve.colour for curve in tab.cards[0].plot.curves}) == 3
+
+
+def test_charts_are_added_removed_and_remembered(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    tab = select(qtbot, application, finished(daemon))
+    (first,) = tab.charts
+    names = tab.metrics.names(application.state.selection)
+    other = next(name for name in names if name != first)
+    tab.chips.added.emit((other,))
+    qtbot.waitUntil(lambda: has_curves(tab, 1) and tab.charts == (first, other), timeout=WAIT_MS)
+    second_run = finished(daemon)
+    tab = select(qtbot, application, second_run)
+    assert tab.charts == (first, other)
+    tab.cards[0].close_asked.emit(first)
+    assert tab.charts == (other,)
+    tab.cards[0].metric_chosen.emit(other, first)
+    qtbot.waitUntil(lambda: has_curves(tab, 1), timeout=WAIT_MS)
+    assert tab.charts == (first,)
+    tab.cards[0].close_asked.emit(first)
+    assert tab.charts, "the last chart cannot be taken away"
+
+
+def test_a_live_run_grows_while_it_is_looked_at(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = daemon.submit(config={"episodes": 1_000_000})
+    tab = select(qtbot, application, run_id)
+    card = tab.cards[0]
+    before = float(card.plot.curves[0].xs[-1])
+    qtbot.waitUntil(lambda: float(card.plot.curves[0].xs[-1]) > before, timeout=WAIT_MS)
+    tab.set_active(False)
+    assert not any(timer.isActive() for timer in tab.findChildren(QTimer))
+    tab.set_active(True)
+    daemon.client.stop_run(run_id)
+    daemon.wait_over(run_id)
+    last = daemon.client.get_run(run_id).progress.steps
+
+    def is_whole() -> bool:
+        stored = daemon.client.series([run_id], [card.metric_name], buckets=1)[0].last_steps[-1]
+        return float(card.plot.curves[0].xs[-1]) == stored <= last
+
+    qtbot.waitUntil(is_whole, timeout=WAIT_MS)
+
+
+def zoom(card: ChartCard, begin: float, end: float) -> None:
+    card.plot.area.region_dragged.emit(begin, end)
+
+
+def test_zooming_asks_for_the_points_in_sight(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    tab = select(qtbot, application, finished(daemon, episodes=2500))
+    card = tab.cards[0]
+    whole = card.plot.curves[0]
+    assert whole.lows is not None, "so many points come merged"
+    last = float(whole.xs[-1])
+    begin, end = last * 0.5, last * 0.6
+    coarse = int(np.count_nonzero((whole.xs >= begin) & (whole.xs <= end)))
+
+    def inside() -> int:
+        xs = card.plot.curves[0].xs
+        return int(np.count_nonzero((xs >= begin) & (xs <= end)))
+
+    zoom(card, begin, end)
+    qtbot.waitUntil(lambda: inside() > 2 * coarse, timeout=WAIT_MS)
+    assert float(card.plot.curves[0].xs[-1]) == last, "the rest of the curve stays"
+    tab.toolbar.fit.click()
+    assert card.plot.chosen_range is None
+    qtbot.waitUntil(lambda: inside() == coarse, timeout=WAIT_MS)
+
+
+def test_smoothing_and_axes_change_what_is_drawn(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    tab = select(qtbot, application, finished(daemon))
+    plot = tab.cards[0].plot
+    tab.toolbar.slider.setValue(0)
+    qtbot.waitUntil(lambda: plot.curves[0].faint is None, timeout=WAIT_MS)
+    raw = plot.curves[0].ys
+    tab.toolbar.slider.setValue(90)
+    qtbot.waitUntil(lambda: plot.curves[0].faint is not None, timeout=WAIT_MS)
+    assert np.ptp(plot.curves[0].ys) < np.ptp(raw)
+    tab.toolbar.axis.setCurrentText("episodes")
+    tab.toolbar.axis.activated.emit(tab.toolbar.axis.currentIndex())
+    qtbot.waitUntil(lambda: plot.x_title == "episodes", timeout=WAIT_MS)
+    assert plot.curves[0].xs.tolist() == list(range(1, 21))
+
+
+def test_curves_stay_when_the_daemon_is_gone(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    tab = select(qtbot, application, finished(daemon))
+    daemon.kill()
+    state = application.state
+    qtbot.waitUntil(lambda: state.connection is Connection.LOST, timeout=WAIT_MS)
+    assert tab.banner.isVisible() and tab.banner.text == LOST
+    assert has_curves(tab, 1)
+    daemon.start()
+    application.feeds.reconnect()
+    qtbot.waitUntil(lambda: not tab.banner.isVisible(), timeout=WAIT_MS)
+    assert has_curves(tab, 1)
+
+
+def test_a_run_without_points_says_when_they_come(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = daemon.submit_script("hangs")
+    daemon.wait_for(run_id, "EXEC", "RDY", "HSHK")
+    state = application.state
+    qtbot.waitUntil(lambda: run_id in state.runs, timeout=WAIT_MS)
+    state.select([run_id])
+    state.ask_tab("charts")
+    panel = application.window.tabs_panel
+    qtbot.waitUntil(lambda: panel.tab("charts") is not None, timeout=WAIT_MS)
+    tab = panel.tab("charts")
+    assert isinstance(tab, ChartsTab)
+    texts = lambda: [found.text() for found in tab.empty.findChildren(QLabel)]  # noqa: E731
+    qtbot.waitUntil(lambda: "No points yet" in texts(), timeout=WAIT_MS)
+    assert tab.empty.isVisible() and not tab.cards
+
+
+def test_values_and_pictures_are_saved(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, tmp_path: Path
+) -> None:
+    tab = select(qtbot, application, finished(daemon))
+    card = tab.cards[0]
+    card.export.save_csv(tmp_path / "values.csv")
+    card.export.save_png(tmp_path / "chart.png")
+    card.export.save_svg(tmp_path / "chart.svg")
+    names = {"values.csv", "chart.png", "chart.svg"}
+    qtbot.waitUntil(lambda: {path.name for path in tmp_path.iterdir()} >= names, timeout=WAIT_MS)
+    rows = (tmp_path / "values.csv").read_text().splitlines()
+    assert len(rows) == 1 + len(card.plot.curves[0].xs)
+    card.export.copy_image()
+    assert QApplication.clipboard().image().width() == 2 * card.plot.width()
+
+
+def test_the_file_dialog_blocks_nothing(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, tmp_path: Path
+) -> None:
+    tab = select(qtbot, application, finished(daemon))
+    tab.cards[0].export.ask_csv()
+    dialog = application.window.findChild(QFileDialog, "chart-save")
+    assert dialog is not None and not dialog.isModal()
+    dialog.fileSelected.emit(str(tmp_path / "chosen.csv"))
+    qtbot.waitUntil(lambda: (tmp_path / "chosen.csv").exists(), timeout=WAIT_MS)
+    dialog.close()
+
+
+def test_a_file_that_cannot_be_written_is_told(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, tmp_path: Path
+) -> None:
+    tab = select(qtbot, application, finished(daemon))
+    for save in (tab.cards[0].export.save_csv, tab.cards[0].export.save_png):
+        with qtbot.waitSignal(application.bridge.failed, timeout=WAIT_MS):
+            save(tmp_path / "missing" / "folder.out")

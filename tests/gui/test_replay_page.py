@@ -1,0 +1,200 @@
+"""The replay page: episodes played again in the window, against a real daemon and simulator."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from pytestqt.qtbot import QtBot
+
+from mosaic.gui.application import Application
+from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.state.notices import Notice
+from mosaic.gui.state.targets import Page, ReplayTarget
+from tests.daemon_harness import DaemonHarness
+from tests.gui.conftest import WAIT_MS
+
+
+def finished_run(daemon: DaemonHarness, **config: Any) -> str:
+    run_id = daemon.submit(config={"episodes": 3, **config})
+    assert daemon.wait_over(run_id).outcome == "succeeded"
+    return run_id
+
+
+def opened(qtbot: QtBot, application: Application, run_id: str, episode: int | None) -> ReplayView:
+    qtbot.waitUntil(lambda: run_id in application.state.runs, timeout=WAIT_MS)
+    application.state.show_replay(ReplayTarget(run_id, episode))
+    view = application.window.stage.page(Page.REPLAY)
+    assert isinstance(view, ReplayView)
+    return view
+
+
+def shown(
+    qtbot: QtBot, application: Application, run_id: str, episode: int | None = None
+) -> ReplayView:
+    view = opened(qtbot, application, run_id, episode)
+    qtbot.waitUntil(lambda: view.panel.image is not None, timeout=WAIT_MS)
+    return view
+
+
+def place(view: ReplayView) -> str:
+    return str(view.panel.hud.place.text())
+
+
+def notices(application: Application) -> list[Notice]:
+    said: list[Notice] = []
+    application.state.said.connect(said.append)
+    return said
+
+
+def test_the_last_episode_plays_to_its_end(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished_run(daemon)
+    view = shown(qtbot, application, run_id)
+    steps = view.panel.player.steps
+    assert place(view) == f"step 0 / {steps}"
+    assert view.episodes.model.rowCount() == 3
+    view.panel.choose_speed(16.0)
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_Space)
+    qtbot.waitUntil(
+        lambda: not view.panel.player.is_playing and place(view) == f"step {steps} / {steps}",
+        timeout=WAIT_MS,
+    )
+    qtbot.waitUntil(lambda: view.panel.hud.badge.text() == "identical so far", timeout=WAIT_MS)
+    assert view.step_table.table.currentIndex().row() == steps
+
+
+def test_keys_step_and_a_click_in_the_table_goes_there(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    view = shown(qtbot, application, finished_run(daemon))
+    first = view.panel.image
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_Period)
+    qtbot.waitUntil(lambda: view.panel.image is not first, timeout=WAIT_MS)
+    assert view.panel.player.step == 1 and view.panel.hud.reward.text() == "reward 1"
+    qtbot.keyClick(view.step_table.table, Qt.Key.Key_Period)
+    assert view.panel.player.step == 2
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_Comma)
+    assert view.panel.player.step == 1
+    view.step_table.table.selectRow(7)
+    assert view.panel.player.step == 7 and view.panel.scrubber.value() == 7
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_End)
+    assert view.panel.player.is_at_end
+
+
+def test_the_extremes_of_the_reward_are_one_click_away(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished_run(daemon, env_id="Pendulum-v1", episodes=1)
+    view = shown(qtbot, application, run_id)
+    steps = view.panel.steps
+    assert steps is not None and steps.lowest is not None and steps.highest is not None
+    qtbot.mouseClick(view.panel.transport.lowest, Qt.MouseButton.LeftButton)
+    assert view.panel.player.step == steps.lowest
+    qtbot.mouseClick(view.panel.transport.highest, Qt.MouseButton.LeftButton)
+    assert view.panel.player.step == steps.highest
+    assert steps.rewards[steps.lowest - 1] == min(steps.rewards)
+
+
+def test_an_episode_is_verified_beside_the_picture(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    view = shown(qtbot, application, finished_run(daemon, episodes=1), 0)
+    said = notices(application)
+    qtbot.mouseClick(view.verify_button, Qt.MouseButton.LeftButton)
+    assert not view.verify_button.isEnabled()
+    qtbot.waitUntil(lambda: bool(said), timeout=WAIT_MS)
+    assert said[0].text.startswith("Identical: ")
+    assert view.panel.hud.badge.text() == "identical" and view.verify_button.isEnabled()
+
+
+def test_a_step_is_written_as_a_picture_and_the_episode_as_a_video(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, tmp_path: Path
+) -> None:
+    pytest.importorskip("av")
+    view = shown(qtbot, application, finished_run(daemon, episodes=1))
+    said = notices(application)
+    view.export_picture(tmp_path / "step.png")
+    view.export_video(tmp_path / "episode.mp4")
+    qtbot.waitUntil(
+        lambda: sum(notice.text.startswith("Written: ") for notice in said) == 2, timeout=WAIT_MS
+    )
+    assert (tmp_path / "step.png").stat().st_size > 100
+    assert (tmp_path / "episode.mp4").stat().st_size > 100
+    said.clear()
+    view.export_picture(tmp_path / "nowhere" / "step.png")
+    qtbot.waitUntil(lambda: bool(said), timeout=WAIT_MS)
+    assert "cannot be written" in said[0].text
+
+
+def test_long_lists_come_a_page_at_a_time_and_jumps_find_the_best(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished_run(daemon, env_id="FrozenLake-v1", episodes=450)
+    view = shown(qtbot, application, run_id)
+    model = view.episodes.model
+    assert model.rowCount() == 200 and view.episodes.count.text() == "200 of 450 episodes"
+    model.fetchMore(QModelIndex())
+    qtbot.waitUntil(lambda: model.rowCount() == 400, timeout=WAIT_MS)
+    model.fetchMore(QModelIndex())
+    qtbot.waitUntil(lambda: model.rowCount() == 450, timeout=WAIT_MS)
+    assert not model.canFetchMore(QModelIndex())
+    best = next(daemon.client.episodes(run_id, 1, "best")).episode_index
+    view.episodes.jump("best")
+    qtbot.waitUntil(
+        lambda: view._heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS
+    )
+
+
+def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished_run(daemon, episodes=1)
+    view = shown(qtbot, application, run_id)
+    recording = daemon.client.get_recording(run_id, 0)
+    elsewhere = dataclasses.replace(recording, python="/nowhere/python", clips=("clips/a.mp4",))
+    view.show_episode(0)
+    view._end_episode()
+    view.show_recording(elsewhere)
+    title = view.panel.message._title
+    qtbot.waitUntil(lambda: "cannot be simulated" in title.text(), timeout=WAIT_MS)
+    assert "/nowhere/python is not on this machine" in view.panel.message._text.text()
+    assert view.step_table.model.rowCount() == recording.episode.steps + 1
+    assert not view.panel.transport.button("play").isEnabled()
+    assert view.panel.offers.isVisible()
+
+
+def test_a_run_that_is_deleted_while_it_plays_leaves_no_simulator(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished_run(daemon)
+    view = shown(qtbot, application, run_id)
+    view.panel.toggle()
+    application.state.runs.remove([run_id])
+    assert view.panel.message._title.text() == "The run was deleted"
+    assert not view.panel.player.is_playing and view._thread is None
+
+
+def test_a_run_without_finished_episodes_says_so(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = daemon.submit(config={"episodes": 1, "max_steps_per_second": 1.0})
+    daemon.wait_for(run_id, "EXEC")
+    view = opened(qtbot, application, run_id, None)
+    title = view.panel.message._title
+    qtbot.waitUntil(lambda: title.text() == "No finished episode yet", timeout=WAIT_MS)
+
+
+def test_another_page_ends_the_simulator(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    view = shown(qtbot, application, finished_run(daemon))
+    view.panel.toggle()
+    application.state.show_page(Page.WELCOME)
+    assert view._thread is None and not view.panel._timer.isActive()
+    application.state.show_page(Page.REPLAY)
+    qtbot.waitUntil(lambda: view.panel.image is not None, timeout=WAIT_MS)

@@ -1,0 +1,115 @@
+"""The welcome page: three examples that work, the doctor, the newest runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from mosaic.gui.application import Application
+from mosaic.gui.state.examples import Start
+from mosaic.gui.state.targets import Mode, Page, PlayTarget
+from mosaic.gui.state.workbench_state import Connection
+from mosaic.gui.welcome.welcome_view import WelcomeView
+from mosaic.wire.answers import CheckResult
+from tests.gui.conftest import WAIT_MS
+from tests.registry_samples import new_run
+
+
+def welcome(application: Application) -> WelcomeView:
+    page = application.window.stage.page(Page.WELCOME)
+    assert isinstance(page, WelcomeView)
+    return page
+
+
+def wait_for_card(qtbot: QtBot, application: Application, start: Start) -> Callable[[], None]:
+    card = welcome(application).cards[start]
+    qtbot.waitUntil(card.button.isEnabled, timeout=WAIT_MS)
+    return lambda: qtbot.mouseClick(card.button, Qt.MouseButton.LeftButton)
+
+
+def test_training_starts_with_a_click(qtbot: QtBot, application: Application) -> None:
+    pytest.importorskip("torch", reason="the learner needs torch")
+    click = wait_for_card(qtbot, application, Start.TRAIN)
+    click()
+    state = application.state
+    qtbot.waitUntil(lambda: bool(state.selection), timeout=WAIT_MS)
+    assert state.page is Page.LIVE
+    record = state.runs.get(state.leading_id)
+    assert record is not None and record.env_id == "CartPole-v1"
+    qtbot.waitUntil(lambda: state.runs.get(state.leading_id).state == "EXEC", timeout=WAIT_MS)  # type: ignore[union-attr]
+    application.workbench.run_actions.stop([record.run_id])
+    qtbot.waitUntil(lambda: state.runs.get(record.run_id).is_over, timeout=WAIT_MS)  # type: ignore[union-attr]
+
+
+def test_the_scripted_pilot_is_watched_in_its_replay(
+    qtbot: QtBot, application: Application
+) -> None:
+    pytest.importorskip("Box2D", reason="LunarLander needs Box2D")
+    click = wait_for_card(qtbot, application, Start.WATCH)
+    click()
+    state = application.state
+    qtbot.waitUntil(lambda: state.page is Page.REPLAY, timeout=WAIT_MS)
+    assert state.replay is not None and state.replay.run_id == state.leading_id
+    record = state.runs.get(state.leading_id)
+    assert record is not None and record.env_id == "LunarLander-v3"
+
+
+def test_playing_needs_no_daemon(qtbot: QtBot, lonely: Application) -> None:
+    shown: list[PlayTarget | None] = []
+    lonely.state.page_changed.disconnect()  # the play page itself is tested elsewhere
+    lonely.state.page_changed.connect(lambda page: shown.append(lonely.state.play))
+    card = welcome(lonely).cards[Start.PLAY]
+    qtbot.mouseClick(card, Qt.MouseButton.LeftButton)  # anywhere on the card
+    assert shown == [PlayTarget("CartPole-v1", Mode.HUMAN)]
+    assert lonely.state.mode is Mode.HUMAN
+
+
+def test_examples_that_cannot_start_say_why(lonely: Application) -> None:
+    card = welcome(lonely).cards[Start.TRAIN]
+    assert not card.button.isEnabled()
+    assert card.obstacle.text() == "Waiting for the daemon."
+    assert card.obstacle.isVisible()
+
+
+def test_the_doctor_says_what_is_there(qtbot: QtBot, application: Application) -> None:
+    application.workbench.commands.trigger("help.doctor")
+    checks = welcome(application).checks
+    assert checks.content.isVisible()
+    qtbot.waitUntil(
+        lambda: {"python", "home", "gpus"} <= {row.title for row in checks.rows}, timeout=WAIT_MS
+    )
+    assert any(row.title.startswith("worker ") for row in checks.rows)
+    qtbot.mouseClick(checks.fold_button, Qt.MouseButton.LeftButton)
+    assert not checks.content.isVisible()
+
+
+def test_a_problem_opens_the_doctors_card_with_its_fix(
+    qtbot: QtBot, lonely: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = CheckResult("home", False, "it is read-only", "make it writable", required=True)
+    monkeypatch.setattr("mosaic.gui.welcome.welcome_view.check_machine", lambda home: [problem])
+    lonely.state.show_page(Page.WELCOME)
+    checks = welcome(lonely).checks
+    qtbot.waitUntil(lambda: bool(checks.rows) and checks.rows[0].title == "home", timeout=WAIT_MS)
+    assert checks.content.isVisible()
+    assert checks.summary.text() == "1 problem to fix"
+
+
+def test_recent_runs_are_a_click_away(qtbot: QtBot, lonely: Application) -> None:
+    page = welcome(lonely)
+    assert not page.recent.isVisible()
+    record = new_run("my <b>run</b> & more").record
+    lonely.state.runs.update([record])
+    assert page.recent.isVisible()
+    qtbot.mouseClick(page.recent.buttons[record.run_id], Qt.MouseButton.LeftButton)
+    assert lonely.state.selection == (record.run_id,)
+    assert lonely.state.page is Page.LIVE
+
+
+def test_cards_wait_while_the_daemon_is_away(lonely: Application) -> None:
+    lonely.state.set_connection(Connection.LOST, "gone")
+    assert not welcome(lonely).cards[Start.WATCH].button.isEnabled()
+    assert welcome(lonely).cards[Start.PLAY].button.isEnabled()

@@ -1,0 +1,145 @@
+"""What stands in the table of runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from mosaic.contracts.run_record import Progress
+from mosaic.contracts.run_state import FailureKind, RunState
+from mosaic.gui.state.run_rows import (
+    NONE,
+    Column,
+    clock,
+    details_of,
+    readable_name,
+    return_text,
+    row_of,
+    speed_text,
+)
+from mosaic.gui.state.runs_columns import column_widths
+from tests.unit.gui.run_samples import START, failed, over, record
+
+
+def test_a_running_run_fills_every_column() -> None:
+    row = row_of(record(1), now=START + 43)
+    assert [row.text(column) for column in Column] == [
+        "",
+        "running",
+        "ppo · CartPole-v1 · s1",
+        "CartPole-v1",
+        "50 %",
+        "00:42",
+        "00:00",
+        "123.5",
+        "18.4k/s",
+        "20",
+        "42 s ago",
+        "",
+    ]
+
+
+def test_a_run_that_is_over_has_a_fixed_time_and_nothing_left() -> None:
+    row = row_of(over(1), now=START + 9_999)
+    assert (row.word, row.elapsed, row.remaining) == ("succeeded", "01:00", NONE)
+
+
+def test_a_queued_run_says_why_it_waits() -> None:
+    waiting = record(1, state=RunState.INIT, started_at=None, progress=Progress())
+    row = row_of(record(1, state=RunState.INIT, waiting="waiting for 2 CPUs"))
+    assert row.text(Column.PROGRESS) == "waiting for 2 CPUs"
+    assert row_of(waiting).elapsed == NONE
+    assert row_of(waiting).text(Column.PROGRESS) == ""
+
+
+def test_a_run_without_a_goal_shows_its_steps() -> None:
+    row = row_of(record(1, progress=Progress(steps=1_234_567)))
+    assert row.fraction is None
+    assert row.progress == "1,234,567 steps"
+
+
+def test_a_hundred_percent_is_only_said_when_it_is_true() -> None:
+    assert row_of(record(1, progress=Progress(99_999, 100_000))).progress == "99 %"
+    assert row_of(record(1, progress=Progress(100_000, 100_000))).progress == "100 %"
+
+
+def test_a_paused_run_promises_no_end() -> None:
+    assert row_of(record(1, state=RunState.PAUSE)).remaining == NONE
+
+
+@pytest.mark.parametrize(
+    ("name", "env_id", "shown"),
+    [
+        ("ppo-CartPole-v1-seed1", "CartPole-v1", "ppo · CartPole-v1 · s1"),
+        ("ppo-CartPole-v1", "CartPole-v1", "ppo · CartPole-v1"),
+        ("ppo-CartPole-v1-seed1-resumed", "CartPole-v1", "ppo · CartPole-v1 · s1 · resumed"),
+        ("dqn-ALE-Pong-v5-seed12", "ALE/Pong-v5", "dqn · ALE/Pong-v5 · s12"),
+        ("my-test-seed3", "CartPole-v1", "my-test · s3"),
+        ("CartPole-v1", "CartPole-v1", "CartPole-v1"),
+        ("myCartPole-v1x", "CartPole-v1", "myCartPole-v1x"),
+        ("seedling", "", "seedling"),
+        ("seed5", "", "s5"),
+    ],
+)
+def test_names_are_readable(name: str, env_id: str, shown: str) -> None:
+    assert readable_name(name, env_id) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.4, "00:00"),
+        (62, "01:02"),
+        (3_730, "1:02:10"),
+        (400_000, "4 d 15 h"),
+        (float("inf"), NONE),
+        (-1, NONE),
+    ],
+)
+def test_clocks(seconds: float, shown: str) -> None:
+    assert clock(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("speed", "shown"),
+    [
+        (18_412, "18.4k/s"),
+        (999.6, "1.0k/s"),
+        (523.2, "523/s"),
+        (0.52, "0.5/s"),
+        (2.5e6, "2.5M/s"),
+        (float("nan"), NONE),
+    ],
+)
+def test_speeds(speed: float, shown: str) -> None:
+    assert speed_text(speed) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (487.21, "487.2"),
+        (-12_345.6, "-12.35k"),
+        (-3.2e6, "-3.20M"),
+        (0.0, "0.0"),
+        (0.001, "1.0e-03"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_returns(value: float, shown: str) -> None:
+    assert return_text(value) == shown
+
+
+def test_the_tooltip_has_what_the_row_leaves_out() -> None:
+    told = details_of(failed(1, FailureKind.LOST, "The host died.", pinned=True, group="five"))
+    assert "01SAMPLE" in told and "The host died." in told
+    assert "pinned" in told and "group five" in told
+
+
+@pytest.mark.parametrize("room", [300, 612, 800, 1000, 1254, 2540])
+def test_columns_fill_the_table_and_give_way_in_order(room: int) -> None:
+    widths = column_widths(room)
+    assert {Column.STATE, Column.NAME, Column.PROGRESS, Column.ACTIONS} <= set(widths)
+    if room >= 612:
+        assert sum(widths.values()) == room
+        assert Column.RETURN in widths
+    assert (Column.EPISODES in widths) == (room >= 1254)
