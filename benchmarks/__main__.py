@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-NOT_BENCHMARKS = {"__init__", "__main__", "report", "cleanrl_scripts"}
+NOT_BENCHMARKS = {"__init__", "__main__", "report", "cleanrl_scripts", "gui_frames_worker"}
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("PySide6", reason="PySide6 (extra `gui`) is not installed")
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QTimer
 from PySide6.QtWidgets import QApplication
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
@@ -52,6 +52,9 @@ def open_application(
         application.close()
         running = [timer for timer in application.window.findChildren(QTimer) if timer.isActive()]
         assert not running, f"timers left running: {running}"
+        # A new window dresses every widget that still lives: the old ones must not pile up.
+        application.window.deleteLater()
+        QCoreApplication.sendPostedEvents(application.window, QEvent.Type.DeferredDelete)
     left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
     ours = [thread.name for thread in left if thread.name.startswith("mosaic")]
     assert not ours, f"threads left behind: {ours}"

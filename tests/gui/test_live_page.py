@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -260,9 +260,9 @@ def test_space_pauses_only_a_run_that_can_be_paused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[tuple[str, list[str]]] = []
-    for name in ("pause", "unpause"):
-        called: Callable[[list[str]], None] = lambda runs, name=name: asked.append((name, runs))  # type: ignore[misc]
-        monkeypatch.setattr(lonely.workbench.run_actions, name, called)
+    actions = lonely.workbench.run_actions
+    monkeypatch.setattr(actions, "pause", lambda runs: asked.append(("pause", runs)))
+    monkeypatch.setattr(actions, "unpause", lambda runs: asked.append(("unpause", runs)))
     QTest.keyClick(page.canvas, Qt.Key.Key_Space)
     assert not asked and not page.bar.pause.isEnabled()
     able = dataclasses.replace(run, capabilities={"supports_pause_resume": True})

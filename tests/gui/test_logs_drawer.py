@@ -150,7 +150,7 @@ def test_a_real_run_is_followed_and_searched(
     drawer.field.setText("/line 1?7$/")
     qtbot.keyClick(drawer.field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: "2 lines of the whole log" in drawer.status, timeout=WAIT_MS)
-    assert [line.split(maxsplit=1)[1] for line in lines(drawer)] == ["line 17", "line 7"]
+    assert [line.split(maxsplit=1)[1] for line in lines(drawer)] == ["line 7", "line 17"]
     qtbot.keyClick(drawer.field, Qt.Key.Key_Escape)
     assert drawer.field.text() == "" and "line 2999" in lines(drawer)
 

@@ -232,17 +232,29 @@ def test_choosing_a_file_does_not_block(qtbot: QtBot, shown: Application) -> Non
 
 
 def test_an_unexpected_error_is_told_and_the_window_stays(
-    qtbot: QtBot, lonely: Application, tmp_path: Path
+    qtbot: QtBot, lonely: Application
 ) -> None:
     said: list[Notice] = []
     lonely.state.said.connect(said.append)
+    lonely.state.tab_asked.connect(_divide_by_zero)
     errors = UnexpectedErrors(lonely.state, "the.log")
-    for error in (ZeroDivisionError("division by zero"), ConfigError("No", hint="say yes")):
-        errors.take(type(error), error, None)
+    for fail in (lambda: lonely.state.ask_tab("x"), _refuse):
+        try:
+            fail()
+        except Exception as error:  # noqa: BLE001 (as Python hands it to the hook)
+            errors.take(type(error), error, error.__traceback__)
     qtbot.waitUntil(lambda: len(said) == 2, timeout=WAIT_MS)
-    assert "ZeroDivisionError: division by zero" in said[0].text and "the.log" in said[0].text
+    assert "ZeroDivisionError: division by zero. " in said[0].text and "the.log" in said[0].text
     assert said[1].text == "No. Say yes"
     assert lonely.window.isVisible()
+
+
+def _divide_by_zero(tab_id: str) -> None:
+    print(1 / 0)
+
+
+def _refuse() -> None:
+    raise ConfigError("No", hint="say yes")
 
 
 def test_all_menus_are_made_once(lonely: Application) -> None:

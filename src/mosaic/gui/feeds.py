@@ -97,7 +97,7 @@ class Feeds(QObject):
         if self._asking is not None and not self._asking.is_done:
             silent_s = time.monotonic() - self._asked_at
             if silent_s > _SILENCE_S:
-                self._lose(f"no answer for {silent_s:.0f} s")
+                self._lose(f"silent for {silent_s:.0f} s")
             return
         if self._was_stopped():
             self._state.set_connection(Connection.LOST, "it was stopped", is_stopped=True)

@@ -6,6 +6,7 @@ import sys
 import traceback
 from types import TracebackType
 
+from psygnal import EmitLoopError
 from PySide6.QtCore import QObject, Qt, Signal
 
 from mosaic.errors import MosaicError
@@ -46,12 +47,15 @@ class UnexpectedErrors(QObject):
         self._happened.emit(error)
 
     def _tell(self, error: Exception) -> None:
+        if isinstance(error, EmitLoopError) and isinstance(error.__cause__, Exception):
+            error = error.__cause__  # somebody who heard of a change of the state
         if isinstance(error, MosaicError):
             self._state.say(notice_of(error))
             return
+        reason = str(error).partition("\n")[0]
         self._state.say(
             Notice(
-                f"Something went wrong in the workbench: {type(error).__name__}: {error}. "
+                f"Something went wrong in the workbench: {type(error).__name__}: {reason}. "
                 f"No run is touched by this; the log is {self._log_path}",
                 Severity.BAD,
                 seconds=0,

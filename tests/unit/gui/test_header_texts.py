@@ -44,8 +44,8 @@ def test_an_alarm_of_the_daemon_is_in_the_tooltip() -> None:
 
 
 def test_a_lost_daemon_is_told_with_its_problem() -> None:
-    assert texts.daemon_tooltip(Connection.LOST, "no answer for 3 s", HEALTH).endswith(
-        "no answer for 3 s"
+    assert texts.daemon_tooltip(Connection.LOST, "silent for 3 s", HEALTH).endswith(
+        "silent for 3 s"
     )
 
 
@@ -73,9 +73,9 @@ def test_free_disk_is_short(free: float | None, text: str) -> None:
 
 
 def test_the_banner_says_what_goes_on() -> None:
-    lost = texts.banner_text(Connection.LOST, "no answer for 4 s", is_stopped=False)
+    lost = texts.banner_text(Connection.LOST, "silent for 4 s", is_stopped=False)
     assert lost.text == (
-        "The daemon does not answer (no answer for 4 s). Trying again; runs are not affected."
+        "The daemon does not answer (silent for 4 s). Trying again; runs are not affected."
     )
     assert not lost.can_start
 

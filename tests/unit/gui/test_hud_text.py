@@ -108,3 +108,10 @@ def test_figures_of_any_size_stay_short(value: float, text: str) -> None:
 )
 def test_long_counts_become_short(number: int, text: str) -> None:
     assert short_count(number) == text
+
+
+def test_where_there_is_little_room_words_are_shorter() -> None:
+    hud = hud_of(frames(Metrics(flags=EVALUATING)), BATCH)
+    assert hud.short_about == "(Eval) · batch 3 · 50 ep · mean 112.3 · min 90.1 · max 142.6"
+    assert len(hud.short_numbers) < len(hud.numbers)
+    assert hud_of(frames(Metrics())).short_about == "1 env"

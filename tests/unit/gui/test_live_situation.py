@@ -20,6 +20,7 @@ from mosaic.gui.state.live_situation import (
     is_video_off,
     situation_of,
     situation_without_run,
+    status_of,
 )
 from tests.unit.gui.run_samples import over, record
 
@@ -131,3 +132,11 @@ def test_which_runs_can_be_paused() -> None:
     assert can_pause(record(), able) and can_pause(record(state=RunState.PAUSE), able)
     assert not can_pause(record(), record()) and not can_pause(record(), None)
     assert not can_pause(over(), able) and not can_pause(record(stop_requested=True), able)
+
+
+def test_the_daemon_knows_better_than_the_last_frame() -> None:
+    assert status_of(record(), shown()) == "live"
+    assert status_of(record(stalled="process is stopped"), shown()) == "stalled"
+    assert status_of(record(state=RunState.PAUSE), shown("stalled")) == "paused"
+    assert status_of(over(), shown()) == "ended"
+    assert status_of(over(), LiveFrames()) == "waiting"

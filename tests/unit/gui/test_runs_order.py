@@ -6,10 +6,11 @@ import pytest
 
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, RunState
+from mosaic.front.run_words import state_word
 from mosaic.gui.state.run_colours import RunColours
 from mosaic.gui.state.run_rows import Column
 from mosaic.gui.state.runs_filter import RunsFilter, haystack_of
-from mosaic.gui.state.runs_order import RunsOrder, summary
+from mosaic.gui.state.runs_order import RunsOrder
 from tests.unit.gui.run_samples import failed, over, record
 
 RUNNING = record(1)
@@ -21,7 +22,7 @@ ALL = [DONE, FAILED, QUEUED, RUNNING]  # newest first
 
 def shown(text: str) -> list[RunRecord]:
     wanted = RunsFilter.parse(text)
-    return [run for run in ALL if wanted.matches(run, haystack_of(run))]
+    return [run for run in ALL if wanted.matches(run, haystack_of(run), state_word(run))]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +106,22 @@ def test_numbers_never_move_rows_that_are_sorted_by_name() -> None:
 
 
 def test_the_heading_counts() -> None:
-    assert summary(ALL) == "4 runs · 1 running · 1 queued"
-    assert summary(ALL, shown=2) == "2 of 4 runs · 1 running · 1 queued"
-    assert summary([DONE]) == "1 run"
+    made = RunsOrder()
+    made.arranged(ALL)
+    assert made.summary() == "4 runs · 1 running · 1 queued"
+    assert made.summary(shown=2) == "2 of 4 runs · 1 running · 1 queued"
+    made.arranged([DONE])
+    assert made.summary() == "1 run"
+
+
+def test_a_run_that_ends_is_counted_and_found_anew() -> None:
+    made = RunsOrder()
+    made.arranged(ALL)
+    made.filter = RunsFilter.parse("state:running")
+    assert made.arranged(ALL) == ids(RUNNING)
+    made.forget(ids(RUNNING))
+    assert made.arranged([DONE, FAILED, QUEUED, over(1)]) == []
+    assert made.summary() == "4 runs · 1 queued"
 
 
 def test_ten_thousand_selected_runs_have_colours() -> None:

@@ -47,9 +47,9 @@ def test_workers_of_the_daemon_are_among_the_checks() -> None:
 def test_a_lost_daemon_is_a_problem_and_one_that_is_looked_for_is_not() -> None:
     state = WorkbenchState()
     assert summary(check_rows([FINE], state)).verdict is Verdict.WAITING
-    state.set_connection(Connection.LOST, "no answer for 3 s")
+    state.set_connection(Connection.LOST, "silent for 3 s")
     (worst, *_) = check_rows([FINE], state)
-    assert (worst.verdict, worst.text) == (Verdict.FAILURE, "no answer for 3 s")
+    assert (worst.verdict, worst.text) == (Verdict.FAILURE, "silent for 3 s")
 
 
 def test_it_waits_while_the_workers_are_asked_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyqtgraph
+from PySide6.QtCore import QRectF
 
 from mosaic.gui.state.chart_numbers import log_tick_texts, log_ticks, tick_texts
 from mosaic.gui.theme import tokens
@@ -13,7 +14,8 @@ _LABEL_EVERY_PX = 70
 _LABEL_EVERY_PX_UPWARDS = 34
 _NUMBERS_WIDTH = 40
 _TICK_DENSITY = 1.35
-_OVER_THE_EDGE_PX = 14  # the plot has as much room around it
+_OVER_THE_EDGE_PX = 14  # half of a number; the plot has as much room around it
+_HEIGHT = 20
 
 
 class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
@@ -28,11 +30,12 @@ class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
             tickLength=0,
             autoReduceTextSpace=False,
             tickTextWidth=_NUMBERS_WIDTH,
-            hideOverlappingLabels=_OVER_THE_EDGE_PX,
         )
         self.setTickDensity(_TICK_DENSITY)
-        self.textWidth = _NUMBERS_WIDTH
-        self._updateWidth() if orientation == "left" else self._updateHeight()
+        if orientation == "bottom":
+            self.setHeight(_HEIGHT)
+        else:
+            self.textWidth = _NUMBERS_WIDTH
 
     def dress(self, palette: Palette) -> None:
         self.setPen(None)  # the frame of the plot is line enough
@@ -42,6 +45,12 @@ class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         font.setPixelSize(tokens.CAPTION)
         self.setTickFont(font)
         self.setGrid(_GRID_ALPHA)
+
+    def boundingRect(self) -> QRectF:
+        """Numbers may reach over the ends of the axis; those that do not fit are left out."""
+        beyond = _OVER_THE_EDGE_PX
+        found: QRectF = super().boundingRect().adjusted(-beyond, -beyond, beyond, beyond)
+        return found
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         if self.logMode:

@@ -36,8 +36,20 @@ class ChartCard(QWidget):
     metric_chosen = Signal(str, str)  # the one before, the one wanted
     close_asked = Signal(str)
 
-    def __init__(self, workbench: Workbench, metric: str, options: ChartOptions) -> None:
+    def __init__(
+        self,
+        workbench: Workbench,
+        metric: str,
+        options: ChartOptions,
+        runs: tuple[RunLook, ...] = (),
+        width_px: int = 0,
+    ) -> None:
         super().__init__()
+        self.feed = ChartFeed(workbench.bridge, metric, options)
+        self.feed.setParent(self)
+        # The daemon looks for the values while everything below is made.
+        self.feed.set_width(width_px)
+        self.feed.set_runs(runs)
         with_role(self, "card")
         self.setObjectName("chart-card")
         self._theme = workbench.theme
@@ -45,8 +57,6 @@ class ChartCard(QWidget):
         self._is_live = False
         self._last_x: float | None = None
         self.stale: set[str] = set()  # runs that have more than is shown here
-        self.feed = ChartFeed(workbench.bridge, metric, options)
-        self.feed.setParent(self)
         self.plot = CurvePlot(workbench.theme)
         self.export = ChartExport(workbench, self.plot, self)
         self._combo = self._make_combo()
@@ -95,7 +105,6 @@ class ChartCard(QWidget):
 
     def set_runs(self, runs: tuple[RunLook, ...]) -> None:
         self._is_live = any(not run.is_over for run in runs)
-        self.feed.set_width(self.plot.width_px)
         self.feed.set_runs(runs)
 
     def set_options(self, options: ChartOptions) -> None:

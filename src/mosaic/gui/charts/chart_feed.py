@@ -108,7 +108,7 @@ class ChartFeed(QObject):
         """These runs have something new."""
         shown = {run.run_id for run in self._runs}
         self._waiting |= shown & set(run_ids)
-        if self._waiting and (self._asking is None or self._asking.is_done):
+        if self._waiting and self._asking is None:
             self._ask()
 
     def stop(self) -> None:
@@ -133,17 +133,17 @@ class ChartFeed(QObject):
         async def series(client: AsyncTrainerClient) -> list[MetricSeries]:
             return await client.series(run_ids, [metric], buckets=buckets)
 
-        self._asking = self._bridge.ask(series, self._on_series, self._on_failed)
+        self._asking = self._bridge.ask(series, self._on_series, self._on_asking_failed)
 
     def _on_series(self, found: list[MetricSeries]) -> None:
         self._asking = None
         shown = {run.run_id for run in self._runs}
         self._series |= {series.run_id: series for series in found if series.run_id in shown}
+        if self._waiting:
+            self._ask()
         self._build()
         if self._range is not None and not self._range_timer.isActive():
             self._range_timer.start()
-        if self._waiting:
-            self._ask()
 
     def _ask_details(self) -> None:
         """Of the part in sight, as finely as there are pixels; only where points were merged."""
@@ -153,13 +153,15 @@ class ChartFeed(QObject):
         ]
         if steps is None or not coarse:
             return
+        if self._detailing is not None:
+            self._detailing.cancel()
         metric, buckets = self.metric, self._buckets
 
         async def series(client: AsyncTrainerClient) -> list[MetricSeries]:
             return await client.series(coarse, [metric], *steps, buckets=buckets)
 
         self._detailing = self._bridge.ask(
-            series, partial(self._on_details, steps), self._on_failed
+            series, partial(self._on_details, steps), self.failed.emit
         )
 
     def _on_details(self, steps: tuple[int, int], found: list[MetricSeries]) -> None:
@@ -178,14 +180,20 @@ class ChartFeed(QObject):
             return None
         return min(part[0] for part in known), max(part[1] for part in known)
 
-    def _on_failed(self, error: MosaicError) -> None:
+    def _on_asking_failed(self, error: MosaicError) -> None:
         self._asking = None
+        self.failed.emit(error)
+
+    def _on_building_failed(self, error: MosaicError) -> None:
+        self._building = None
         self.failed.emit(error)
 
     # Pictures
 
     def _build(self) -> None:
-        if self._building is not None and not self._building.is_done:
+        if self._asking is not None and any(run.run_id not in self._series for run in self._runs):
+            return  # half of the runs would be told to have no values
+        if self._building is not None:
             self._is_outdated = True
             return
         self._is_outdated = False
@@ -199,10 +207,11 @@ class ChartFeed(QObject):
             self._evaluations,
         )
         self._building = self._bridge.work(
-            partial(picture_of, request), self._on_picture, self._on_failed
+            partial(picture_of, request), self._on_picture, self._on_building_failed
         )
 
     def _on_picture(self, picture: ChartPicture) -> None:
+        # A task that is done has still to be delivered: only here it is out of the way.
         self._building = None
         self._picture = picture
         if self._is_outdated:

@@ -136,7 +136,9 @@ class ChartsTab(RunTab):
         self.chips.show_charts(names, wanted)
 
     def _new_card(self, metric: str) -> ChartCard:
-        card = ChartCard(self._workbench, metric, self.toolbar.options)
+        card = ChartCard(
+            self._workbench, metric, self.toolbar.options, self._looks, self._scroll.width()
+        )
         card.setMinimumHeight(_CARD_HEIGHT)
         card.setMaximumHeight(_MAX_CARD_HEIGHT)
         card.metric_chosen.connect(self._on_metric_chosen)

@@ -60,7 +60,7 @@ class RunMetrics(QObject):
         """Asks about runs that are new, or may have more by now."""
         now = time.monotonic()
         due = [run for run in run_ids if now - self._asked_at.get(run, -_AGAIN_S) >= _AGAIN_S]
-        if not due or (self._asking is not None and not self._asking.is_done):
+        if not due or self._asking is not None:
             return
         for run_id in due:
             self._asked_at[run_id] = now
@@ -74,7 +74,7 @@ class RunMetrics(QObject):
     def look_for_evaluations(self, run_ids: Iterable[str]) -> None:
         shown = [record for run in run_ids if (record := self._runs.get(run)) is not None]
         unknown = candidates(shown, self._runs.newest_first(), self._lineages)
-        if not unknown or (self._reading is not None and not self._reading.is_done):
+        if not unknown or self._reading is not None:
             return
 
         async def read(client: AsyncTrainerClient) -> list[RunRecord]:
@@ -87,7 +87,7 @@ class RunMetrics(QObject):
         """Series in which these runs put down evaluations while they trained."""
         wanted = {run: evaluated_return(self._names.get(run, ())) for run in run_ids}
         wanted = {run: name for run, name in wanted.items() if name}
-        if not wanted or (self._measuring is not None and not self._measuring.is_done):
+        if not wanted or self._measuring is not None:
             return
 
         async def measure(client: AsyncTrainerClient) -> list[MetricSeries]:
@@ -110,17 +110,18 @@ class RunMetrics(QObject):
         self.names_changed.emit()
 
     def _on_records(self, records: list[RunRecord]) -> None:
+        self._reading = None
         self._lineages |= {record.run_id: lineage_of(record) for record in records}
         self.evaluations_changed.emit()
 
     def _on_measured(self, found: list[MetricSeries]) -> None:
+        self._measuring = None
         self._own |= {series.run_id: series for series in found}
         self.evaluations_changed.emit()
 
     def _on_failed(self, error: MosaicError) -> None:
         """Asked again with the next change; that the daemon is gone is said elsewhere."""
-        self._asking = None
-        self._asked_at.clear()
+        self.stop()
 
 
 async def _names_of(client: AsyncTrainerClient, run_id: str) -> tuple[str, tuple[str, ...]] | None:

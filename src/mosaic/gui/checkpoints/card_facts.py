@@ -1,4 +1,4 @@
-"""CardFacts: finds out about cards in sight: their files, their hashes, the curves of their runs."""
+"""CardFacts: finds out about cards in sight: their files and hashes, the curves of their runs."""
 
 from __future__ import annotations
 

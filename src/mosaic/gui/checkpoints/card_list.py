@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.gui.checkpoints.card_view import CardView
@@ -23,7 +22,6 @@ class CardList(QScrollArea):
         super().__init__(parent)
         self._theme = theme
         self.views: list[CardView] = []
-        self._seen: set[str] = set()
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.more = QPushButton("More")
@@ -34,7 +32,6 @@ class CardList(QScrollArea):
         self._layout.setContentsMargins(0, 0, 6, 0)
         self._layout.setSpacing(8)
         self.setWidget(self._page)
-        self.verticalScrollBar().valueChanged.connect(self.look)
 
     def show_cards(
         self, cards: Sequence[Card], has_more: bool, made: Callable[[CardView], None]
@@ -46,12 +43,13 @@ class CardList(QScrollArea):
                 widget.hide()
                 widget.deleteLater()
         self.views = []
-        self._seen.clear()
         for name, members in grouped(cards):
             self._layout.addWidget(label(name, "caption"))
             for card in members:
                 view = CardView(self._theme, card)
                 view.asked.connect(self.asked)
+                # Not while it is painted: what is found out changes it.
+                view.seen.connect(self.seen, Qt.ConnectionType.QueuedConnection)
                 self.views.append(view)
                 made(view)
                 self._layout.addWidget(view)
@@ -62,18 +60,3 @@ class CardList(QScrollArea):
 
     def view(self, key: str) -> CardView | None:
         return next((item for item in self.views if item.card.key == key), None)
-
-    def look(self) -> None:
-        """Tells of cards that can be seen now and could not before."""
-        for view in self.views:
-            if view.card.key not in self._seen and not view.visibleRegion().isEmpty():
-                self._seen.add(view.card.key)
-                self.seen.emit(view)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.look()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.look()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -23,6 +25,7 @@ from mosaic.gui.widgets.roles import label, set_property, with_role
 from mosaic.gui.widgets.sparkline import Sparkline
 
 _ICON = QSize(14, 14)
+_SPARK_WIDTH = 80
 _LOOKS = {
     HashStatus.VERIFIED: ("check-decagram", "good"),
     HashStatus.DAMAGED: ("alert-octagon", "bad"),
@@ -32,6 +35,7 @@ _PLAIN = ("shield-outline", "muted")
 
 
 class CardView(QWidget):
+    seen = Signal(object)  # the card has come into sight, for the first time
     asked = Signal(str, object)  # "evaluate", "deploy", "resume", "switch", "check", …; the card
 
     def __init__(self, theme: Theme, card: Card, parent: QWidget | None = None) -> None:
@@ -42,13 +46,15 @@ class CardView(QWidget):
         self.card = card
         self.facts: FileFacts | None = None
         self.status = HashStatus.UNCHECKED
+        self._was_seen = False
         self.title = QElidingLabel(card.title)
         self.title.setToolTip(str(card.path))
         with_role(self.title, "strong")
         self.value = label(card.return_text, "number")
-        self.step = label(card.step_text, "muted")
+        self.step = label("" if card.title == card.step_text else card.step_text, "muted")
         self.spark = Sparkline(theme.palette.accent)
         self.spark.setAccessibleName("Return of the run")
+        self.spark.setFixedWidth(_SPARK_WIDTH)
         self.about = label("", "caption")
         self._status_icon, self.status_text = QLabel(), label("", "caption")
         self.evaluate = self._button("Evaluate", "evaluate")
@@ -57,7 +63,7 @@ class CardView(QWidget):
         self.reason = label("", "caption")
         self.reason.setWordWrap(True)
         self.switch = with_role(QPushButton("Switch environment"), "link")
-        self.switch.clicked.connect(self._on_switch)
+        self.switch.clicked.connect(partial(self._ask, "switch"))
         self.more = with_role(QToolButton(), "flat")
         self.more.setAccessibleName("More about this checkpoint")
         self.more.setToolTip("More")
@@ -68,7 +74,7 @@ class CardView(QWidget):
             ("Copy path", "copy"),
             ("Open folder", "folder"),
         ):
-            menu.addAction(text, lambda name=name: self.asked.emit(name, self.card))
+            menu.addAction(text, partial(self._ask, name))
         self.more.setMenu(menu)
         set_property(self, "selected", "true" if card.is_leading else "false")
         self._lay_out()
@@ -102,15 +108,19 @@ class CardView(QWidget):
     def show_curve(self, values: Sequence[float]) -> None:
         self.spark.show_values(values, self._theme.palette.accent)
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._was_seen:
+            self._was_seen = True
+            self.seen.emit(self)
+
     def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(6)
         head.addWidget(self.title, 1)
-        for word in self.card.badges:
-            head.addWidget(label(word, f"badge-{word}"))
         head.addWidget(self.more)
         numbers = QHBoxLayout()
-        numbers.setSpacing(12)
+        numbers.setSpacing(8)
         numbers.addWidget(self.value)
         numbers.addWidget(self.step)
         numbers.addStretch(1)
@@ -118,6 +128,10 @@ class CardView(QWidget):
         state = QHBoxLayout()
         state.setSpacing(4)
         state.addWidget(self.about)
+        if self.card.badges:
+            badge = label(" · ".join(self.card.badges), f"badge-{self.card.badges[0]}")
+            state.addSpacing(2)
+            state.addWidget(badge, 0, Qt.AlignmentFlag.AlignVCenter)
         state.addStretch(1)
         state.addWidget(self._status_icon)
         state.addWidget(self.status_text)
@@ -139,11 +153,11 @@ class CardView(QWidget):
     def _button(self, text: str, name: str) -> QPushButton:
         button = QPushButton(text)
         button.setObjectName(f"checkpoint-{name}")
-        button.clicked.connect(lambda _=False: self.asked.emit(name, self.card))
+        button.clicked.connect(partial(self._ask, name))
         return button
 
-    def _on_switch(self) -> None:
-        self.asked.emit("switch", self.card)
+    def _ask(self, name: str, _: bool = False) -> None:
+        self.asked.emit(name, self.card)
 
     def _draw(self) -> None:
         icon, colour = _LOOKS.get(self.status, _PLAIN)

@@ -46,9 +46,7 @@ def problem_of(path: Path) -> str:
             with zipfile.ZipFile(path) as archive:
                 names = archive.namelist()
         except (zipfile.BadZipFile, OSError, ValueError):
-            return (
-                f"{path.name} is damaged: it begins like a PyTorch file and does not end like one"
-            )
+            return f"{path.name} is damaged: only its beginning is that of a PyTorch file"
         if any(name.endswith("data.pkl") for name in names):
             return ""
         return f"{path.name} is an archive, but not one that PyTorch wrote"

@@ -83,10 +83,6 @@ class CheckpointsTab(RunTab):
         layout.addLayout(head)
         layout.addWidget(self.problem)
         layout.addWidget(stack, 1)
-        self._looking = QTimer(self)
-        self._looking.setSingleShot(True)
-        self._looking.setInterval(0)
-        self._looking.timeout.connect(self.cards.look)
         self._changing = QTimer(self)
         self._changing.setSingleShot(True)
         self._changing.setInterval(_CHANGE_MS)
@@ -112,8 +108,7 @@ class CheckpointsTab(RunTab):
             )
             self._refresh()
         else:
-            for timer in (self._looking, self._changing):
-                timer.stop()
+            self._changing.stop()
             if self._asking is not None:
                 self._asking.cancel()
             self._facts.stop()
@@ -171,7 +166,6 @@ class CheckpointsTab(RunTab):
             place = self.cards.verticalScrollBar().value()
             self.cards.show_cards(shown, has_more, self._show_actions)
             self.cards.verticalScrollBar().setValue(place)
-            self._looking.start()  # when they have got their places
         self._shown = shown
         self._stack.setCurrentWidget(self.cards if shown else self.empty)
 

@@ -54,7 +54,7 @@ class CompareView(StagePage):
         self.metric_choice.setMinimumWidth(140)
         self.metric_choice.addItem(RETURNS)
         self.metric_choice.currentTextChanged.connect(self._on_metric_chosen)
-        self.export_button = QPushButton("Export")
+        self.export_button = QPushButton("Export ▾")
         self.export_button.setObjectName("compare-export")
         menu = QMenu(self.export_button)
         menu.addAction("HTML report…", self._on_report_asked)

@@ -61,8 +61,8 @@ class ComparisonPage(QScrollArea):
             label("How this was made", "section"),
             self.notes,
         ):
-            layout.addWidget(widget)
-        layout.addStretch(1)
+            # What room is left is the plot's.
+            layout.addWidget(widget, 1 if widget is self.plot else 0)
         self.setWidget(page)
 
     @property

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from mosaic.gui.forms.search_combo import SearchCombo
 from mosaic.gui.state.form_fields import Field, Kind
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import set_property, with_role
+from mosaic.gui.widgets.roles import set_property, with_role, without_mnemonics
 
 _LINES = 3
 _NARROW = (Kind.INTEGER, Kind.NUMBER, Kind.SEEDS)
@@ -114,15 +114,15 @@ class LongTextEditor(QPlainTextEdit):
 class TickEditor(QCheckBox):
     edited = Signal(object)
 
-    def __init__(self, field: Field) -> None:
-        super().__init__(field.title)
+    def __init__(self) -> None:
+        super().__init__()
         self.clicked.connect(self._on_clicked)
 
     def _on_clicked(self, is_ticked: bool) -> None:
         self.edited.emit(is_ticked)
 
     def show_field(self, field: Field) -> None:
-        self.setText(field.title)
+        self.setText(without_mnemonics(field.title))
 
     def show_entry(self, entry: Any) -> None:
         with QSignalBlocker(self):
@@ -218,7 +218,7 @@ AnyEditor = LineEditor | SecretEditor | LongTextEditor | TickEditor | ChoiceEdit
 def make_editor(field: Field, theme: Theme) -> AnyEditor:
     match field.kind:
         case Kind.BOOLEAN:
-            return TickEditor(field)
+            return TickEditor()
         case Kind.CHOICE:
             return ChoiceEditor(field)
         case Kind.LONG_TEXT | Kind.TEXT_LIST:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 from mosaic.gui.forms.field_editors import AnyEditor, make_editor
 from mosaic.gui.state.form_fields import Field, Kind
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import label, with_role, without_mnemonics
 
 # Beside the title there is room for a number or a word.
 _BESIDE = (Kind.INTEGER, Kind.NUMBER, Kind.SEEDS)
@@ -19,6 +19,7 @@ _BUTTON = QSize(18, 18)
 _ICON = QSize(14, 14)
 _LONGEST_CAPTION = 46
 _LONGEST_WORD = 12
+_TICK = 24
 
 
 class FieldRow(QWidget):
@@ -68,7 +69,7 @@ class FieldRow(QWidget):
     def set_field(self, field: Field) -> None:
         self._field = field
         if self._title is not None:
-            self._title.setText(field.title)
+            self._title.setText(without_mnemonics(field.title))
         if self._unit is not None:
             self._unit.setText(field.unit)
         self.editor.show_field(field)
@@ -140,6 +141,8 @@ class FieldRow(QWidget):
                 return
             self._caption = label(role="caption")
             self._caption.setWordWrap(True)
+            if self._field.kind is Kind.BOOLEAN:
+                self._caption.setIndent(_TICK)  # below the words, not below the box
             self._layout.insertWidget(self._layout.count(), self._caption)
             if self._error is not None:
                 self._layout.addWidget(self._error)

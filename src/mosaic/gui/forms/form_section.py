@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from mosaic.gui.forms.field_row import FieldRow
 from mosaic.gui.state.form_fields import Field
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import with_role
+from mosaic.gui.widgets.roles import label, set_property, with_role
 
 _ICON = QSize(16, 16)
 _GAP = 8
@@ -26,7 +26,8 @@ class FormSection(QWidget):
         self._title, self._theme, self._make_row = title, theme, make_row
         self._fields: list[Field] = []
         self._rows: dict[str, FieldRow] = {}
-        self.header: QToolButton | None = None
+        self.header: QPushButton | None = None
+        self._chevron, self._count = QLabel(), label(role="caption")
         self._body = QWidget()
         self._body_layout = QVBoxLayout(self._body)
         self._body_layout.setContentsMargins(0, 0, 0, 4 if title else 0)
@@ -63,29 +64,32 @@ class FormSection(QWidget):
         """How many of its fields are not as they were, or cannot stay as they are."""
         if self.header is None:
             return
-        parts = [self._title]
-        if wrong:
-            parts.append(f"{wrong} wrong")
-        elif changed:
-            parts.append(f"{changed} changed")
-        self.header.setText("  ·  ".join(parts))
+        found = f"{wrong} wrong" if wrong else f"{changed} changed" if changed else ""
+        self._count.setText(found)
+        set_property(self._count, "role", "error" if wrong else "caption")
+        self.header.setAccessibleName(f"{self._title}, {found}" if found else self._title)
 
     def draw(self) -> None:
         if self.header is not None:
             name = "chevron-down" if self.header.isChecked() else "chevron-right"
-            self.header.setIcon(self._theme.icon(name, self._theme.palette.muted))
+            icon = self._theme.icon(name, self._theme.palette.muted)
+            self._chevron.setPixmap(icon.pixmap(_ICON))
         for row in self._rows.values():
             row.draw()
 
-    def _make_header(self) -> QToolButton:
-        header = with_role(QToolButton(), "heading")
-        header.setText(self._title)
+    def _make_header(self) -> QPushButton:
+        header = with_role(QPushButton(), "heading")
         header.setObjectName(f"section-{self._title}")
+        header.setAccessibleName(self._title)
         header.setCheckable(True)
-        header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        header.setIconSize(_ICON)
-        header.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        header.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        layout = QHBoxLayout(header)
+        layout.setContentsMargins(0, 0, 4, 0)
+        layout.setSpacing(6)
+        layout.addWidget(self._chevron)
+        layout.addWidget(label(self._title, "heading"), 1)
+        layout.addWidget(self._count)
+        for part in header.findChildren(QLabel):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         header.toggled.connect(self._on_toggled)
         return header
 

@@ -12,7 +12,7 @@ from mosaic.gui.state.form_fields import Field
 from mosaic.gui.state.form_state import FormState
 from mosaic.gui.theme.theme import Theme
 
-_GAP = 8
+_GAP = 4
 
 
 class SchemaForm(QWidget):

@@ -55,9 +55,7 @@ class SearchCombo(QComboBox):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        completer = self.completer()
-        is_choosing = completer is not None and completer.popup().isVisible()
-        if self.isEditable() and not is_choosing:
+        if self.isEditable() and not self._is_choosing():
             self._on_typed()
 
     def showPopup(self) -> None:
@@ -65,6 +63,11 @@ class SearchCombo(QComboBox):
         widest = view.sizeHintForColumn(0) if self.count() else 0
         view.setMinimumWidth(max(self.width(), widest + 32))
         super().showPopup()
+
+    def _is_choosing(self) -> bool:
+        completer = self.completer()
+        popup = completer.popup() if completer is not None else None
+        return popup is not None and popup.isVisible()
 
     def _make_searchable(self, is_searchable: bool) -> None:
         if is_searchable == self.isEditable():
@@ -77,9 +80,10 @@ class SearchCombo(QComboBox):
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         completer.setMaxVisibleItems(_MOST_SHOWN)
-        with_role(completer.popup(), "popup")
-        self.setCompleter(completer)
-        completer.activated[str].connect(self._on_activated)
+        popup = completer.popup()
+        assert popup is not None
+        with_role(popup, "popup")
+        self.setCompleter(completer)  # a choice from its list is told as `textActivated`
         edit = self.lineEdit()
         assert edit is not None
         edit.returnPressed.connect(self._on_typed)

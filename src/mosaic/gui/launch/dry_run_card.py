@@ -48,7 +48,7 @@ class DryRunCard(QWidget):
         top.addWidget(self._copy)
         top.addWidget(self._close)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 6, 8)
+        layout.setContentsMargins(10, 6, 10, 8)
         layout.setSpacing(4)
         layout.addLayout(top)
         layout.addWidget(self._command)

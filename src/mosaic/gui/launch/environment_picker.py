@@ -98,8 +98,7 @@ class EnvironmentPicker(QWidget):
         choice = next(item for item in self._choices if item.title == title)
         self._show_family(choice.name)
         if choice.name == CUSTOM:
-            # The last one stays chosen until another one is typed.
-            self.ids.show_text("")
+            self._state.choose_environment("")  # nothing shall start in the one before
             self.ids.setFocus()
         else:
             self._state.choose_environment(choice.ids[0])

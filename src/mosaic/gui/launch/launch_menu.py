@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -42,8 +44,8 @@ class LaunchMenu(QObject):
             menu.setEnabled(bool(names))
         for name in names:
             shown = name.replace("&", "&&")
-            self._load.addAction(shown, lambda name=name: self.preset_chosen.emit(name))
-            self._delete.addAction(shown, lambda name=name: self._on_delete(name))
+            self._load.addAction(shown, partial(self.preset_chosen.emit, name))
+            self._delete.addAction(shown, partial(self._on_delete, name))
 
     def _on_copy(self) -> None:
         if self._form is not None:

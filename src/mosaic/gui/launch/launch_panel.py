@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
@@ -28,6 +28,7 @@ from mosaic.gui.state.targets import FormTarget, Mode, Operation, PolicyTarget
 from mosaic.gui.widgets.roles import with_role
 from mosaic.gui.widgets.segmented import Segmented
 from mosaic.gui.workbench import Workbench
+from mosaic.wire.answers import Submission
 
 _MODES = [(Mode.HUMAN, "Human"), (Mode.HYBRID, "Hybrid"), (Mode.AGENT, "Agent")]
 _NEW, _TRAINED = "new", "trained"
@@ -78,10 +79,11 @@ class LaunchPanel(QWidget):
         self._content = QVBoxLayout(inside)
         self._content.setContentsMargins(_MARGIN, 4, _MARGIN, _MARGIN)
         self._content.setSpacing(_GAP)
-        for part in (self.roster, self.operations, self.uses, self.policies, self.environment):
-            self._content.addWidget(part)
-        self._form_place = self._content.count()
-        for part in (self.keys, self.preview, self.dry_run):
+        above: list[QWidget] = [self.roster, self.operations, self.uses]
+        above += [self.policies, self.environment]
+        below: list[QWidget] = [self.keys, self.preview, self.dry_run]
+        self._form_place = len(above)
+        for part in above + below:
             self._content.addWidget(part)
         self._content.addStretch(1)
         self._scroll = QScrollArea()
@@ -169,9 +171,14 @@ class LaunchPanel(QWidget):
         if self._problem() is None:
             self.launcher.dry_run(self.form)
 
-    def _on_checked(self, submission: object) -> None:
-        self.dry_run.show_submission(submission)  # type: ignore[arg-type]
-        self._scroll.ensureWidgetVisible(self.dry_run)
+    def _on_checked(self, submission: Submission) -> None:
+        self.dry_run.show_submission(submission)
+        # Its place is known only when the layout has been made.
+        QTimer.singleShot(0, self, self._reveal_dry_run)
+
+    def _reveal_dry_run(self) -> None:
+        if self.dry_run.isVisible():
+            self._scroll.ensureWidgetVisible(self.dry_run)
 
     def _on_started(self) -> None:
         self.dry_run.hide()
@@ -282,17 +289,12 @@ class LaunchPanel(QWidget):
 
     def _show_form(self) -> None:
         launch, is_agent = self.launch, self._is_agent
-        self.operations.setVisible(is_agent)
+        self.operations.setVisible(is_agent and launch.can_use_trained)
         self.uses.setVisible(is_agent and launch.is_using_trained)
         self.operations.choose(_TRAINED if launch.is_using_trained else _NEW)
-        trained = self.operations.button(_TRAINED)
-        trained.setEnabled(launch.can_use_trained)
-        trained.setToolTip("" if launch.can_use_trained else "This worker loads no policies")
         if launch.is_using_trained:
             self.uses.choose(launch.operation.value)
             self.uses.button(Operation.RESUME.value).setEnabled(launch.can_resume)
-        new_text = "Train new" if launch.first_operation is Operation.TRAIN else "Run script"
-        self.operations.button(_NEW).setText(new_text)
         self._error = ""
         self.dry_run.hide()
         self.preset_row.hide()

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QHBoxLayout,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -26,6 +29,9 @@ from mosaic.gui.state.targets import PolicyTarget
 from mosaic.gui.widgets.roles import label, with_role
 from mosaic.gui.workbench import Workbench
 
+_NAME = Qt.ItemDataRole.UserRole + 1
+_ARROW = 40
+
 
 class _PolicyCombo(QComboBox):
     opening = Signal()
@@ -38,6 +44,19 @@ class _PolicyCombo(QComboBox):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Closed, only the name: what else is known stands below."""
+        painter = QStylePainter(self)
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        name = self.currentData(_NAME) or self.placeholderText()
+        option.currentText = option.fontMetrics.elidedText(
+            name, Qt.TextElideMode.ElideMiddle, max(self.width() - _ARROW, 0)
+        )
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
 
     def showPopup(self) -> None:
         self.opening.emit()
@@ -90,6 +109,7 @@ class PolicyPicker(QWidget):
         """`env_id` limits them to one environment; empty does not."""
         self._env_id, self._policy = env_id, policy
         self.reload()
+        self._take_newest()
 
     def reload(self) -> None:
         state = self._workbench.state
@@ -98,8 +118,10 @@ class PolicyPicker(QWidget):
             self.combo.clear()
             for choice in self._choices:
                 self.combo.addItem(f"{choice.text}  ·  {choice.detail}", choice.run_id)
+                self.combo.setItemData(self.combo.count() - 1, choice.text, _NAME)
             if self._policy is not None and self._policy.run is None:
                 self.combo.insertItem(0, self._policy.checkpoint.name, "")
+                self.combo.setItemData(0, self._policy.checkpoint.name, _NAME)
             self.combo.setCurrentIndex(self._row())
         is_empty = self.combo.count() == 0
         self.combo.setEnabled(not is_empty)
@@ -181,7 +203,13 @@ class PolicyPicker(QWidget):
             record = runs.get(run_id)
             if record is not None and record.checkpoint_uri:
                 self.reload()
+                self._take_newest()
                 return
+
+    def _take_newest(self) -> None:
+        """Mostly it is the one that was just trained."""
+        if self._policy is None and self._choices:
+            self.choose(self._choices[0].run_id)
 
     def _stop_reading(self) -> None:
         if self._reading is not None:

@@ -17,7 +17,7 @@ class PresetRow(QWidget):
         super().__init__()
         self.setObjectName("preset-row")
         self.line = QLineEdit()
-        self.line.setPlaceholderText("Name of the preset")
+        self.line.setPlaceholderText("Preset name")
         self.line.setAccessibleName("Name of the preset")
         self._save = QPushButton("Save")
         self._cancel = with_role(QPushButton("Cancel"), "flat")

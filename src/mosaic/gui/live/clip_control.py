@@ -28,7 +28,7 @@ class ClipControl(QObject):
         self._state, self._bridge = workbench.state, workbench.bridge
         self._reader: FrameReader | None = None
         self._recording: ClipRecording | None = None
-        self._is_beginning = self._is_ending = False
+        self._is_beginning = False
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self._look)
@@ -63,7 +63,6 @@ class ClipControl(QObject):
         if is_last:
             self._finish_now(recording)
             return
-        self._is_ending = True
         self.changed.emit(recording.seconds(), True)
         self._bridge.work(
             recording.close, partial(self._on_saved, recording.folder), self._on_failed
@@ -92,14 +91,13 @@ class ClipControl(QObject):
             self.changed.emit(recording.seconds(), False)
 
     def _on_saved(self, folder: Path, sentence: str) -> None:
-        self._is_ending = False
         self.changed.emit(None, False)
         self._state.say(
             Notice(sentence, Severity.GOOD, partial(open_file, self._workbench, folder), "Open")
         )
 
     def _on_failed(self, error: MosaicError) -> None:
-        self._is_beginning = self._is_ending = False
+        self._is_beginning = False
         self._reader = None
         self.changed.emit(None, False)
         self._state.say(notice_of(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -27,14 +27,14 @@ from mosaic.gui.tabs.fact_list import FactList
 from mosaic.gui.tabs.row_table import RowTable
 from mosaic.gui.tabs.tab_page import TabPage
 from mosaic.gui.theme.tokens import state_look
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import label
 from mosaic.gui.workbench import Workbench
 
 _LOOK_MS = 250
 _SLOTS, _FPS = 16, 15.0
-_PREVIEW_HEIGHT = 180
+_PREVIEW_HEIGHT = 128
 _ICON = QSize(16, 16)
-_COLUMN_WIDTHS = (40, 60, 60, 60, 60, 66)  # for the largest numbers: they never jump
+_COLUMN_SHARES = (30, 52, 54, 53, 53, 60)  # by their largest numbers
 
 
 class FastLaneTab(TabPage):
@@ -52,12 +52,13 @@ class FastLaneTab(TabPage):
         self.button = QPushButton("Stop viewing")
         self.button.setObjectName("fastlane-watch")
         self.where = label("", "caption")
+        self.where.setWordWrap(True)
         self.facts = FactList(92)
         self.preview = TileCanvas()
         self.preview.setFixedHeight(_PREVIEW_HEIGHT)
         self.table = RowTable(workbench.theme, "Environments")
         self.table.setObjectName("fastlane-table")
-        with_role(self.table, "dense")
+        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         heading = QHBoxLayout()
         heading.setSpacing(8)
         heading.addWidget(self._icon)
@@ -133,11 +134,11 @@ class FastLaneTab(TabPage):
         self._show_rows(rows_of(frames))
 
     def _show_rows(self, rows: list[Row]) -> None:
-        had_rows = bool(self.table.rows)
+        """Columns share the room there is, so that they never jump and nothing is out of sight."""
         self.table.show_rows(COLUMNS, rows)
-        if rows and not had_rows:
-            for column, width in enumerate(_COLUMN_WIDTHS):
-                self.table.setColumnWidth(column, width)
+        room = self.table.viewport().width() / sum(_COLUMN_SHARES)
+        for column, share in enumerate(_COLUMN_SHARES):
+            self.table.setColumnWidth(column, int(share * room))
 
     def _start(self, run_id: str) -> None:
         if self._reader is None:

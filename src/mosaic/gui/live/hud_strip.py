@@ -38,7 +38,7 @@ class HudStrip(QWidget):
         layout.setSpacing(2)
         layout.addLayout(first)
         layout.addWidget(self._numbers)
-        self.show_hud(Hud("", "", "", "", ""))
+        self.show_hud(Hud("", "", "", ""))
 
     def show_hud(self, hud: Hud) -> None:
         before, self._shown = self._shown, hud
@@ -49,7 +49,6 @@ class HudStrip(QWidget):
                 look = state_look(hud.look)
                 # The strip is dark in both palettes.
                 self._icon.setPixmap(self._theme.icon(look.icon, look.dark).pixmap(_ICON))
-        self._about.setText(hud.about)
         self._about.setToolTip(hud.about)
         self._fit()
 
@@ -58,11 +57,15 @@ class HudStrip(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        if self._shown is not None:
-            room = self._numbers.fontMetrics().horizontalAdvance(self._shown.numbers)
-            is_narrow = room > self._numbers.width()
-            numbers = self._shown.short_numbers if is_narrow else self._shown.numbers
-            self._numbers.setText(numbers or " ")
+        """The longer words, where they have room."""
+        hud = self._shown
+        if hud is not None:
+            self._fill(self._about, hud.about, hud.short_about)
+            self._fill(self._numbers, hud.numbers or " ", hud.short_numbers)
+
+    def _fill(self, line: QLabel, text: str, short_text: str) -> None:
+        is_narrow = line.fontMetrics().horizontalAdvance(text) > line.width()
+        line.setText(short_text if is_narrow and short_text else text)
 
     @property
     def text(self) -> str:

@@ -33,6 +33,7 @@ from mosaic.gui.state.live_situation import (
     is_paused,
     situation_of,
     situation_without_run,
+    status_of,
 )
 from mosaic.gui.state.live_watch import Watcher
 from mosaic.gui.state.notices import Notice, Severity
@@ -312,7 +313,9 @@ class LiveView(StagePage):
         self._show_words()
 
     def _show_words(self) -> None:
-        self.hud.show_hud(hud_of(self._frames, self._evaluation, self.canvas.enlarged))
+        record = self._record
+        status = status_of(record, self._frames) if record is not None else ""
+        self.hud.show_hud(hud_of(self._frames, self._evaluation, self.canvas.enlarged, status))
 
     # What the run's folder says
 

@@ -39,7 +39,7 @@ class MessagePage(QWidget):
         self.text.setText(situation.text)
         self.text.setVisible(bool(situation.text))
         # A centred label is given one line's height, however many it needs.
-        self.text.setMinimumHeight(self.text.heightForWidth(_WIDTH))
+        self.text.setMinimumHeight(max(0, self.text.heightForWidth(_WIDTH)))
         self.offers.show_offers(situation.offers)
         if situation.icon != self._icon:
             self._icon = situation.icon

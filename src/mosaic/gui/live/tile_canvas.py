@@ -35,8 +35,8 @@ _VEIL = QColor(40, 44, 52, 170)
 _BEHIND = QColor("#000000")
 _SNAPSHOT_GAP = QColor(96, 96, 96)  # as of `mosaic.fastlane.tiling`
 _FRAME_ALPHA = 48  # of lines between and around tiles: white ones lie on white in a light theme
-# Thinned further than this by a painter alone, thin lines vanish.
-_SHRUNK = 0.7
+# Shrunk further than this by a painter alone, thin lines vanish.
+_SHRUNK = 0.5
 _ARROWS = {
     Qt.Key.Key_Left: (-1, 0),
     Qt.Key.Key_Right: (1, 0),
@@ -254,11 +254,10 @@ class TileCanvas(QWidget):
             place = fitted(image.width(), image.height(), QRectF(box))
             scale = place.width() * self.devicePixelRatioF() / image.width()
             if scale < _SHRUNK:
-                painter.drawImage(place, self._shrunk_image(slot, image, scale))
-            else:
-                smooth = QPainter.RenderHint.SmoothPixmapTransform
-                painter.setRenderHint(smooth, is_smoothed(scale))
-                painter.drawImage(place, image)
+                image = self._shrunk_image(slot, image, scale)
+                scale = place.width() * self.devicePixelRatioF() / image.width()
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, is_smoothed(scale))
+            painter.drawImage(place, image)
         if len(self._tiles) > 1:
             self._paint_number(painter, slot, box)
         if self.hasFocus() and self._enlarged is None and slot == self.focused_slot:
@@ -266,13 +265,15 @@ class TileCanvas(QWidget):
             painter.drawRect(QRectF(box).adjusted(1, 1, -1, -1))
 
     def _shrunk_image(self, slot: int, image: QImage, scale: float) -> QImage:
+        """Halved until it is less than twice too large: a painter then loses no thin lines.
+
+        Much faster than `QImage.scaled`, and between two exact halves no worse.
+        """
         if slot not in self._shrunk:
-            self._shrunk[slot] = image.scaled(
-                max(1, round(image.width() * scale)),
-                max(1, round(image.height() * scale)),
-                Qt.AspectRatioMode.IgnoreAspectRatio,
-                Qt.TransformationMode.SmoothTransformation,
-            )
+            while scale < _SHRUNK and min(image.width(), image.height()) > 1:
+                image = _halved(image)
+                scale *= 2
+            self._shrunk[slot] = image
         return self._shrunk[slot]
 
     def _paint_number(self, painter: QPainter, slot: int, box: QRect) -> None:
@@ -310,3 +311,13 @@ class TileCanvas(QWidget):
         painter.drawRoundedRect(chip, tokens.RADIUS, tokens.RADIUS)
         painter.setPen(_CHIP_TEXT)
         painter.drawText(room, flags, self._veil)
+
+
+def _halved(image: QImage) -> QImage:
+    """Each pixel the mean of four."""
+    half = QImage(image.width() // 2, image.height() // 2, QImage.Format.Format_RGB32)
+    painter = QPainter(half)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    painter.drawImage(half.rect(), image)
+    painter.end()
+    return half

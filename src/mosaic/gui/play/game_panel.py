@@ -132,6 +132,11 @@ class GamePanel(QWidget):
         self._session, self._keys = None, None
         self.now = PlayNow()
 
+    @property
+    def has_episodes(self) -> bool:
+        """Whether anything was played that could be replayed."""
+        return self.now.step > 0 or self.now.episode > 0
+
     def release_keys(self) -> None:
         if self._keys is not None:
             self._keys.release_all()

@@ -60,12 +60,12 @@ class PlayBar(QWidget):
         self.restarting.setObjectName("play-restart")
         self.restarting.setToolTip("A new episode begins by itself")
         self.restarting.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.restarting.clicked.connect(self.restarting_chosen.emit)
+        self.restarting.clicked.connect(self._on_restarting_clicked)
         self.keeping = QCheckBox("Keep running")
         self.keeping.setObjectName("play-keep")
         self.keeping.setToolTip("The session goes on when another page is shown")
         self.keeping.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.keeping.clicked.connect(self.keeping_chosen.emit)
+        self.keeping.clicked.connect(self._on_keeping_clicked)
         layout.addWidget(self.restarting)
         layout.addSpacing(8)
         layout.addWidget(self.keeping)
@@ -106,6 +106,12 @@ class PlayBar(QWidget):
 
     def _on_hands_clicked(self) -> None:
         self.asked.emit(PlayAction.TAKE_OVER.value)
+
+    def _on_restarting_clicked(self) -> None:
+        self.restarting_chosen.emit(self.restarting.isChecked())
+
+    def _on_keeping_clicked(self) -> None:
+        self.keeping_chosen.emit(self.keeping.isChecked())
 
     def _draw(self) -> None:
         for action, button in self.buttons.items():

@@ -62,6 +62,9 @@ class PlayMessage(QWidget):
         self.title.setText(title)
         self.text.setText(text)
         self.text.setVisible(bool(text))
+        # A layout that centres a label does not ask how high its lines are.
+        self.text.setMinimumHeight(0)
+        self.text.setMinimumHeight(max(0, self.text.heightForWidth(_WIDTH)))
         for place, button in enumerate((self.first, self.second)):
             button.setVisible(place < len(choices))
             if place < len(choices):

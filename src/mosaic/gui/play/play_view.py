@@ -53,9 +53,11 @@ class PlayView(StagePage):
             self.game.release_keys()
             self.session.hide()
             return
-        run_id = self.session.run_id
+        run_id, has_episodes = self.session.run_id, self.game.has_episodes
         self._end()
-        self._show_end("The session has ended.")
+        self._show_end("The session has ended.", has_episodes=has_episodes)
+        if not has_episodes:
+            return
         self._workbench.state.say(
             Notice(
                 "Session ended and recorded",
@@ -107,8 +109,10 @@ class PlayView(StagePage):
     # Ending
 
     def _on_ended(self) -> None:
+        has_episodes = self.game.has_episodes
         self._end()
-        self._show_end("Its episodes are recorded: they can be replayed.")
+        told = "Its episodes are recorded: they can be replayed."
+        self._show_end(told if has_episodes else "Nothing was played.", has_episodes=has_episodes)
 
     def _on_over(self, session: PlaySession, sentence: str) -> None:
         if session is self._next:
@@ -123,8 +127,9 @@ class PlayView(StagePage):
             self._last_run = session.run_id
             self._show_end(sentence, is_failure=True)
         elif session is self.session:
+            has_episodes = self.game.has_episodes
             self._end()
-            self._show_end(sentence)
+            self._show_end(sentence, has_episodes=has_episodes)
 
     def _end(self) -> None:
         if self.session is None:
@@ -156,9 +161,11 @@ class PlayView(StagePage):
             (f"Play {env_id}", self._play_chosen),
         )
 
-    def _show_end(self, sentence: str, is_failure: bool = False) -> None:
+    def _show_end(
+        self, sentence: str, *, has_episodes: bool = False, is_failure: bool = False
+    ) -> None:
         choices: list[Choice] = [("Start again", self._start_again)]
-        if self._last_run and not is_failure:
+        if has_episodes:
             choices.append(("Replay", self._replay))
         title = "It could not be started" if is_failure else "Session over"
         icon = "alert-circle-outline" if is_failure else "flag-checkered"

@@ -21,7 +21,7 @@ _ORDERS = (("newest", "Newest first"), ("best", "Best first"), ("worst", "Worst 
 # What a jump is called, and the order in which that episode is the first.
 _JUMPS = (("Last", "newest"), ("Best", "best"), ("Worst", "worst"))
 _SEED, _ENDED = 3, 4
-_WIDE = 300
+_WIDE, _ENDED_WIDTH = 300, 100
 
 
 class EpisodeList(QWidget):
@@ -51,6 +51,8 @@ class EpisodeList(QWidget):
         self.table.setModel(self.model)
         columns = self.table.horizontalHeader()
         columns.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        columns.setSectionResizeMode(_ENDED, QHeaderView.ResizeMode.Fixed)
+        columns.resizeSection(_ENDED, _ENDED_WIDTH)
         self.table.selectionModel().currentRowChanged.connect(self._on_row_chosen)
         self.count = label("", "caption")
         self.news = with_role(QPushButton(), "flat")

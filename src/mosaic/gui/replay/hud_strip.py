@@ -29,6 +29,7 @@ class HudStrip(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         with_role(self, "hud")
+        self.setObjectName("replay-hud")
         self._theme = theme
         self.place, self.reward, self.total = label(), label(), label()
         self.action = QElidingLabel()

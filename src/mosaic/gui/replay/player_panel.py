@@ -19,7 +19,6 @@ from mosaic.gui.state.replay_words import Badge, comparison_badge, hud_fields
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.empty_state import EmptyState
 from mosaic.gui.widgets.picture_view import PictureView
-from mosaic.gui.widgets.roles import with_role
 
 _TICK_MS = 16
 _SHOWN_PER_SECOND = 1000 / _TICK_MS
@@ -89,7 +88,7 @@ class PlayerPanel(QWidget):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         for name, action in offers:
-            button = with_role(QPushButton(name), "flat")
+            button = QPushButton(name)
             button.clicked.connect(lambda _=False, action=action: action())
             self._offer_rows.addWidget(button)
         self.offers.setVisible(bool(offers))

@@ -13,7 +13,7 @@ from mosaic.gui.workbench import Workbench
 
 # From this width of the page on, steps have a place of their own on the right.
 _WIDE = 900
-_NARROW_SIDE, _WIDE_SIDE = 208, 320
+_NARROW_SIDE, _WIDE_SIDE = 208, 340
 
 
 class ReplaySide(QObject):

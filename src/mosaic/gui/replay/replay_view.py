@@ -74,7 +74,7 @@ class ReplayView(StagePage):
         self.verify_button.setObjectName("replay-verify")
         self.verify_button.setToolTip("Simulate the whole episode and compare it with its record")
         self.verify_button.clicked.connect(self.verify)
-        self.export_button = QPushButton("Export")
+        self.export_button = QPushButton("Export ▾")
         self.export_button.setObjectName("replay-export")
         menu = QMenu(self.export_button)
         menu.addAction("Video (MP4)…", self._on_video_asked)
@@ -117,12 +117,13 @@ class ReplayView(StagePage):
     def leave(self) -> None:
         if any(name == "export" for name in self._jobs.values()):
             self._workbench.state.say(Notice("The export was stopped with the replay"))
+        thread = self._thread
         self._end_episode()
         self.episodes.leave()
         for job in self._jobs:
             job.end()
-        for job in self._jobs:
-            job.join(_END_WAIT_S)
+        for ending in filter(None, (thread, *self._jobs)):
+            ending.join(_END_WAIT_S)
         self._jobs.clear()
 
     # What the person does
@@ -345,7 +346,6 @@ class ReplayView(StagePage):
         self.panel.stop()
         if self._thread is not None:
             self._thread.end()
-            self._thread.join(_END_WAIT_S)
         self._thread = None
         self._recording = None
         self._set_exportable(False)

@@ -13,7 +13,7 @@ from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.passing_table import PassingTable
 
 _END = 4
-_WIDE = 280
+_WIDE, _END_WIDTH = 280, 100
 
 
 class StepTable(QWidget):
@@ -29,6 +29,8 @@ class StepTable(QWidget):
         self.table.setModel(self.model)
         columns = self.table.horizontalHeader()
         columns.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        columns.setSectionResizeMode(_END, QHeaderView.ResizeMode.Fixed)
+        columns.resizeSection(_END, _END_WIDTH)
         self.table.selectionModel().currentRowChanged.connect(self._on_row_chosen)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -192,7 +192,7 @@ class LogDrawer(QWidget):
         if self._query.problem:
             text = self._query.problem
         elif self._found is not None:
-            enough = "the newest " if len(self._found) >= _MOST_FOUND else ""
+            enough = "the first " if len(self._found) >= _MOST_FOUND else ""
             text = f"{enough}{amount(len(self._found), 'line')} of the whole log"
         elif not self._run_id:
             text = "Select a run to see its log"

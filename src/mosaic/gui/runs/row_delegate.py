@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
@@ -30,6 +32,12 @@ _PERCENT_WIDTH = 44
 _MOST_KEPT = 20_000
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+
+@functools.lru_cache(maxsize=256)
+def _colour(name: str) -> QColor:
+    """Read once: a table in motion asks thousands of times a second."""
+    return QColor(name)
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -68,9 +76,9 @@ class RowDelegate(QStyledItemDelegate):
         is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
         palette = self._theme.palette
         if is_selected:
-            painter.fillRect(place, QColor(palette.selected))
+            painter.fillRect(place, _colour(palette.selected))
         elif index.row() == self.hovered_row:
-            painter.fillRect(place, QColor(palette.hover))
+            painter.fillRect(place, _colour(palette.hover))
         inner = place.adjusted(8, 0, -8, 0)
         match column:
             case Column.COLOUR:
@@ -123,13 +131,13 @@ class RowDelegate(QStyledItemDelegate):
         palette = self._theme.palette
         current = self._table.currentIndex().row()
         if number == current and self._table.hasFocus():
-            painter.fillRect(place.x(), place.y(), 2, place.height(), QColor(palette.accent))
+            painter.fillRect(place.x(), place.y(), 2, place.height(), _colour(palette.accent))
         colour = self._state.colours.of(row.run_id)
         if colour is not None:
             painter.save()
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colour))
+            painter.setBrush(_colour(colour))
             swatch = QRectF(0, 0, _SWATCH, _SWATCH)
             swatch.moveCenter(QRectF(place).center())
             painter.drawRoundedRect(swatch, 2, 2)
@@ -141,7 +149,7 @@ class RowDelegate(QStyledItemDelegate):
         top = place.y() + (place.height() - _ICON) // 2
         painter.drawPixmap(QRect(place.x(), top, _ICON, _ICON), picture)
         painter.setFont(self._words)
-        painter.setPen(QColor(colour))
+        painter.setPen(_colour(colour))
         painter.drawText(place.adjusted(_ICON + 6, 0, 8, 0), _LEFT, row.word)
 
     def _paint_name(self, painter: QPainter, place: QRect, row: RunRow) -> None:
@@ -151,7 +159,7 @@ class RowDelegate(QStyledItemDelegate):
             painter.drawPixmap(QRect(place.right() - 12, top, 12, 12), picture)
             place = place.adjusted(0, 0, -18, 0)
         painter.setFont(self._words)
-        painter.setPen(QColor(self._theme.palette.text))
+        painter.setPen(_colour(self._theme.palette.text))
         painter.drawText(place, _LEFT, self._fitted(row.name, place.width()))
 
     def _paint_text(self, painter: QPainter, place: QRect, text: str, column: Column) -> None:
@@ -159,7 +167,7 @@ class RowDelegate(QStyledItemDelegate):
         is_number = column in NUMBERS
         is_quiet = len(text) <= 1 or column in (Column.STARTED, Column.ENVIRONMENT)
         painter.setFont(self._numbers if is_number else self._words)
-        painter.setPen(QColor(palette.muted if is_quiet else palette.text))
+        painter.setPen(_colour(palette.muted if is_quiet else palette.text))
         if is_number:
             painter.drawText(place, _RIGHT, text)
         else:
@@ -169,17 +177,17 @@ class RowDelegate(QStyledItemDelegate):
         palette = self._theme.palette
         if row.note or row.fraction is None:
             painter.setFont(self._words)
-            painter.setPen(QColor(palette.muted))
+            painter.setPen(_colour(palette.muted))
             text = row.note or row.progress
             painter.drawText(place, _LEFT, self._fitted(text, place.width()))
             return
         width = place.width() - _PERCENT_WIDTH
         top = place.center().y() - _BAR_HEIGHT // 2 + 1
-        painter.fillRect(place.x(), top, width, _BAR_HEIGHT, QColor(palette.line))
+        painter.fillRect(place.x(), top, width, _BAR_HEIGHT, _colour(palette.line))
         colour = palette.muted if is_over else palette.accent
-        painter.fillRect(place.x(), top, round(width * row.fraction), _BAR_HEIGHT, QColor(colour))
+        painter.fillRect(place.x(), top, round(width * row.fraction), _BAR_HEIGHT, _colour(colour))
         painter.setFont(self._numbers)
-        painter.setPen(QColor(palette.muted if is_over else palette.text))
+        painter.setPen(_colour(palette.muted if is_over else palette.text))
         painter.drawText(place, _RIGHT, row.progress)
 
     def _paint_actions(
@@ -194,7 +202,7 @@ class RowDelegate(QStyledItemDelegate):
             spot = QRect(left, top, _ICON, _ICON)
             is_hit = is_near and slot == self.hovered_slot
             if is_hit:
-                painter.fillRect(spot.adjusted(-4, -4, 4, 4), QColor(palette.line))
+                painter.fillRect(spot.adjusted(-4, -4, 4, 4), _colour(palette.line))
             colour = palette.text if is_near or is_selected else palette.muted
             painter.drawPixmap(spot, self._picture(name, palette.accent if is_hit else colour))
 

@@ -34,7 +34,7 @@ _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
 class RunsModel(QAbstractTableModel):
     arranged = Signal()  # other rows, or in another order: what was selected is to be found anew
-    counted = Signal()  # something changed that the panel's heading may tell
+    counted = Signal()  # the panel's heading may have to say something else
 
     def __init__(self, runs: RunsState, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -106,6 +106,10 @@ class RunsModel(QAbstractTableModel):
     def is_filtered(self) -> bool:
         return not self._order.filter.is_empty
 
+    @property
+    def summary(self) -> str:
+        return self._order.summary(len(self._ids) if self.is_filtered else None)
+
     def place(self, run_id: str) -> int | None:
         """None for one that is not shown."""
         return self._places.get(run_id)
@@ -128,19 +132,19 @@ class RunsModel(QAbstractTableModel):
     def refresh(self) -> None:
         """Takes in what has changed since the last time."""
         changed, self._changed = self._changed, set()
-        self._order.forget(changed)
         for run_id in changed:
             self._rows.pop(run_id, None)
         records = [record for run in changed if (record := self._runs.get(run)) is not None]
         since_s = time.monotonic() - self._arranged_at
-        if self._is_stale or self._order.needs_arranging(records, since_s):
+        needs_arranging = self._order.needs_arranging(records, since_s)
+        self._order.forget(changed)
+        if self._is_stale or needs_arranging:
             if since_s >= _ARRANGE_S:
                 self._arrange()
                 return
             self._is_stale = True
             self._wake()
         self._tell(changed)
-        self.counted.emit()
 
     def tick(self, first: int, last: int) -> None:
         """Clocks go on: rows that are in sight are made anew, and told where they differ."""

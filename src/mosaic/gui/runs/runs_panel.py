@@ -21,12 +21,12 @@ from mosaic.gui.runs.runs_model import RunsModel
 from mosaic.gui.runs.runs_table import RunsTable
 from mosaic.gui.state.runs_again import FIRST_TITLE
 from mosaic.gui.state.runs_offers import RunAction
-from mosaic.gui.state.runs_order import summary
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.widgets.roles import label, with_role
 from mosaic.gui.workbench import Workbench
 
 _FILTER_WIDTH = 280
+_HALVES = (55, 45)  # per cent: table, log
 _LOGS_SETTING = "runs/logs"
 _FILTER_HELP = "Words of name, environment, worker, state or id; also state:failed env:CartPole"
 
@@ -101,7 +101,6 @@ class RunsPanel(QWidget):
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(stack)
         self._splitter.addWidget(self.log_drawer)
-        self._splitter.setSizes([1, 1])
         layout = QVBoxLayout(self)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.setSpacing(0)
@@ -140,9 +139,10 @@ class RunsPanel(QWidget):
         self.logs_button.setChecked(is_open)
         self.logs_button.setText("Logs ▾" if is_open else "Logs ▴")
         if is_open and not self.log_drawer.isVisibleTo(self):
-            half = max(1, self._splitter.width() // 2)
             self.log_drawer.show()
-            self._splitter.setSizes([half, half])
+            self._splitter.setSizes(
+                [max(1, self._splitter.width() * part // 100) for part in _HALVES]
+            )
         self.log_drawer.setVisible(is_open)
         self._workbench.settings.setValue(_LOGS_SETTING, "true" if is_open else "false")
 
@@ -173,8 +173,7 @@ class RunsPanel(QWidget):
     def _on_counted(self) -> None:
         state = self._workbench.state
         runs = state.runs
-        shown = self.model.rowCount() if self.model.is_filtered else None
-        self._count.setText(summary(runs.newest_first(), shown) if len(runs) else "")
+        self._count.setText(self.model.summary if len(runs) else "")
         if self.model.rowCount():
             self._stack.setCurrentWidget(self.table)
         elif len(runs) and self.model.is_filtered:

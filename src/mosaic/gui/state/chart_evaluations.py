@@ -35,7 +35,6 @@ def candidates(
         return []
     oldest = min(record.run_id for record in shown)
     places = {(record.worker, record.env_id) for record in shown}
-    own = {record.run_id for record in shown}
     found = []
     for record in newest_first:
         if record.run_id < oldest:
@@ -44,7 +43,6 @@ def candidates(
         if (
             is_likely
             and not record.group
-            and record.run_id not in own
             and record.run_id not in known
             and (record.worker, record.env_id) in places
         ):

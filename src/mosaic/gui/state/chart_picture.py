@@ -18,8 +18,8 @@ from mosaic.gui.state.curve_band import band_of
 from mosaic.gui.state.curve_smoothing import smoothed
 
 NOT_RECORDED = "not recorded"
-# With more runs than this their envelopes would cover each other.
-_ENVELOPES = 6
+# With more runs than this, what lies behind the lines would cover them.
+_BACKGROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,9 @@ def _line(request: PictureRequest, run: RunLook, axis: XAxis) -> Line:
 
 
 def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -> Curve:
+    is_calm = len(request.runs) <= _BACKGROUNDS
     is_smooth = request.options.smoothing > 0 and len(line.xs) > 1
-    has_envelope = line.is_bucketed and len(request.runs) <= _ENVELOPES
+    has_envelope = is_calm and line.is_bucketed
     marker_xs, marker_ys = _markers(request, run, line, axis)
     return Curve(
         label=run.name,
@@ -135,7 +136,7 @@ def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -
         ys=smoothed(line.means, request.options.smoothing),
         lows=line.lows if has_envelope else None,
         highs=line.highs if has_envelope else None,
-        faint=line.means if is_smooth else None,
+        faint=line.means if is_calm and is_smooth else None,
         marker_xs=marker_xs,
         marker_ys=marker_ys,
         note="" if len(line.xs) else NOT_RECORDED if run.is_over else "no point yet",

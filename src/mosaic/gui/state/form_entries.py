@@ -31,7 +31,9 @@ def read_entry(field: Field, entry: Any) -> Any:
             raise EntryError(f"{field.title} is missing")
         return None
     for violation in violations(value, dict(field.schema)):
-        raise EntryError(sentence(violation.message))
+        # A pattern is for machines; what it means stands in the description.
+        is_pattern = "does not match" in violation.message and violation.hint
+        raise EntryError(sentence(violation.hint if is_pattern else violation.message))
     return value
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.environment_info import EnvironmentInfo
 from mosaic.front.human import count, decimal
+from mosaic.gui.state.key_map_choice import key_map_of
+from mosaic.gui.state.key_maps import KeyMap
 from mosaic.gui.state.launch_fit import fitting, missing_packages
 
 _SPACE_HELP = "as an algorithm sees it, after the usual pre-processing of the family"
@@ -39,6 +41,7 @@ def game_info(info: EnvironmentInfo, algorithms: Iterable[AlgorithmInfo] = ()) -
         Fact("Longest episode", "no limit" if limit is None else f"{count(limit)} steps"),
         Fact("Solved at", _solved(threshold), "the mean return that counts as solved"),
         Fact("Played by", " and ".join(_PLAYERS.get(mode, mode) for mode in info.control_modes)),
+        Fact("Keys", _keys(info), "in human play"),
         Fact("Algorithms", able, "those that can train on it"),
         Fact("Pictures", "yes" if "rgb_array" in info.render_modes else "none"),
         Fact("Default seed", str(info.default_seed)),
@@ -57,6 +60,14 @@ def nothing_known(env_id: str, is_loaded: bool) -> str:
         "The catalogue of the installed workers does not know it, so there is nothing to tell. "
         "Training works all the same where the package that registers it is installed."
     )
+
+
+def _keys(info: EnvironmentInfo) -> str:
+    """One key a line; nothing where no keyboard is enough."""
+    found = key_map_of(info.id, info.family, info.action_space)
+    if "human" not in info.control_modes or not isinstance(found, KeyMap):
+        return ""
+    return "\n".join(f"{' '.join(one.signs)}  {one.text}" for one in found.bindings)
 
 
 def _solved(threshold: float | None) -> str:

@@ -35,35 +35,47 @@ class Hud(NamedTuple):
     word: str
     about: str  # which environments, and the batch of an evaluation
     numbers: str
-    short_numbers: str  # where there is little room
+    short_about: str = ""  # where there is little room
+    short_numbers: str = ""
 
 
 def hud_of(
-    frames: LiveFrames, evaluation: EvaluationBatch | None = None, slot: int | None = None
+    frames: LiveFrames,
+    evaluation: EvaluationBatch | None = None,
+    slot: int | None = None,
+    status: str = "",
 ) -> Hud:
-    """Of one environment, where one is named, or of all together."""
+    """Of one environment, where one is named, or of all together.
+
+    `status` is a word of `mosaic.fastlane.viewer`, where somebody knows better than the frames.
+    """
+    word = status or frames.status
     tiles = [tile for tile in frames.tiles if slot in (None, tile.slot)]
     metrics = [tile.metrics for tile in tiles if tile.metrics is not None]
     is_evaluating = any(each.flags & EVALUATING for each in metrics)
     about = [slots_text(slot or 0, int(slot is not None), len(metrics))] if metrics else []
     if is_evaluating:
         about.append("(Eval)")
+    short = list(about)
     if evaluation is not None:
         about.append(batch_line(evaluation))
+        short = [*about[1:-1], batch_line(evaluation, "batch", "ep")]
     return Hud(
-        LOOKS.get(frames.status, ""),
-        frames.status,
+        LOOKS.get(word, ""),
+        word,
         DOT.join(about),
         numbers_line(metrics),
+        DOT.join(short),
         numbers_line(metrics, "ep"),
     )
 
 
-def batch_line(batch: EvaluationBatch) -> str:
+def batch_line(batch: EvaluationBatch, name: str = "eval batch", unit: str = "") -> str:
     """`eval batch 3 · 50 episodes · mean 112.3 · min 90.1 · max 142.6`"""
     returns = (("mean", batch.mean), ("min", batch.lowest), ("max", batch.highest))
-    parts = [f"eval batch {batch.number}", amount(batch.episodes, "episode")]
-    return DOT.join([*parts, *(f"{name} {figure(value, 1)}" for name, value in returns)])
+    episodes = f"{batch.episodes} {unit}" if unit else amount(batch.episodes, "episode")
+    parts = [f"{name} {batch.number}", episodes]
+    return DOT.join([*parts, *(f"{kind} {figure(value, 1)}" for kind, value in returns)])
 
 
 def numbers_line(metrics: Sequence[Metrics], episode: str = "episode") -> str:

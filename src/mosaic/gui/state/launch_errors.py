@@ -25,12 +25,15 @@ _INDEX = re.compile(r"\[\d+\]$")
 
 def field_of_error(error: MosaicError, form: FormState) -> str:
     """The name of the field, "env_id" for the environment, or empty where there is none."""
-    path = str(error.details.get("field", ""))
-    last = _INDEX.sub("", path.rpartition(".")[2])
-    if not last and isinstance(error, GpuError):
-        last = "requested"
-    name = _FIELDS.get(last, last)
-    return name if name in form or name == "env_id" else ""
+    parts = [_INDEX.sub("", part) for part in str(error.details.get("field", "")).split(".")]
+    if parts == [""] and isinstance(error, GpuError):
+        parts = ["requested"]
+    # What is wrong may lie deep inside the value of a field.
+    for part in reversed(parts):
+        name = _FIELDS.get(part, part)
+        if name in form or name == "env_id":
+            return name
+    return ""
 
 
 def error_sentence(error: MosaicError) -> str:

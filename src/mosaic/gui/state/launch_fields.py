@@ -54,7 +54,9 @@ def name_field() -> Field:
 def id_fields() -> list[Field]:
     known = _document_schema("metadata", "worker")
     return [
-        replace(field_of(name, known[name], section=RUN), title=title, placeholder=placeholder)
+        replace(
+            field_of(name, known[name], section=RUN), title=title, help="", placeholder=placeholder
+        )
         for name, title, placeholder in (
             ("agent_id", "Agent id", "agent"),
             ("worker_id", "Worker id", "the worker's name"),
@@ -69,12 +71,12 @@ def resource_fields(health: Health | None) -> list[Field]:
     if health:
         memory = {**memory, "maximum": health.memory_mb_total}
     return [
-        replace(field_of("cpus", cpus, section=RUN), title="CPUs", placeholder="as it needs"),
+        replace(field_of("cpus", cpus, section=RUN), title="CPUs", placeholder="auto"),
         replace(
             field_of("memory_mb", memory, section=RUN),
             title="Memory",
             unit="MB",
-            placeholder="as it needs",
+            placeholder="auto",
         ),
     ]
 

@@ -21,7 +21,7 @@ def key_rows(launch: LaunchState) -> tuple[list[KeyRow], str]:
     """The rows of the key map, and a note on it."""
     found = _keys(launch)
     if isinstance(found, NotPlayable):
-        return [], found.reason
+        return [], ""  # `play_problem` says why
     rows = [KeyRow("  ".join(item.signs), item.text) for item in found.bindings]
     note = found.note or ("" if rows else "The keys are shown when the game has started")
     return rows, note

@@ -44,6 +44,9 @@ _EVALUATION = (
 )
 _HELP = {
     "eval_episodes": "Of all batches; empty: one batch",
+    "eval_batch_size": "Each batch has its own summary",
+    "eval_gamma": "Of the discounted return",
+    "eval_max_episode_steps": "Longer episodes are cut off",
     "eval_repeat": "Batch after batch, with live frames",
     "eval_deterministic": "The best action; off: a sampled one",
     "seed_override": "Of the first episode",
@@ -210,7 +213,7 @@ class ResumeForm(_PolicyForm):
         self.form.set_fields(
             [
                 replace(field_of("total_timesteps", total), title="Total timesteps"),
-                *hyper,
+                *sorted(hyper, key=lambda item: item.kind is Kind.JSON),
                 *recording,
                 name_field(),
                 gpu_field(self.state.health),

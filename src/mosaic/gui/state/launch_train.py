@@ -128,6 +128,11 @@ class TrainForm(LaunchForm):
         taken = {*_TAKEN, *(item.name for item in grouped)}
         steps = parameters.get("total_timesteps", {"type": "integer", "minimum": 1})
         seed = parameters.get("seed", {}).get("default")
+        own = [
+            field_of(name, schema, section=HYPERPARAMETERS)
+            for name, schema in parameters.items()
+            if name not in taken
+        ]
         return [
             algo,
             replace(field_of("total_timesteps", steps), title="Timesteps", help=""),
@@ -139,11 +144,7 @@ class TrainForm(LaunchForm):
                 help="1..5 or 1,4,9: one run each, side by side",
                 placeholder="by chance",
             ),
-            *(
-                field_of(name, schema, section=HYPERPARAMETERS)
-                for name, schema in parameters.items()
-                if name not in taken
-            ),
+            *sorted(own, key=lambda item: item.kind is Kind.JSON),  # few ever need it
             *grouped,
         ]
 

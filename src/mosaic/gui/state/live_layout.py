@@ -16,9 +16,6 @@ class Box(NamedTuple):
     width: int
     height: int
 
-    def contains(self, x: float, y: float) -> bool:
-        return self.left <= x < self.left + self.width and self.top <= y < self.top + self.height
-
 
 def tile_boxes(
     count: int, picture: tuple[int, int], room: tuple[int, int], gap: int

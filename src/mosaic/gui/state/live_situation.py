@@ -10,7 +10,7 @@ from typing import Any
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.fastlane.settings import OFF, VIDEO_MODE
-from mosaic.fastlane.viewer import BROKEN, ENDED, NO_STEP, PAUSED_NOW, STALLED
+from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, NO_STEP, PAUSED_NOW, STALLED
 from mosaic.front.run_words import progress_parts, state_word
 from mosaic.gui.state.live_frames import LiveFrames
 
@@ -156,14 +156,22 @@ def ended_text(record: RunRecord) -> str:
     return "ended" if word == "succeeded" else f"ended · {word}"
 
 
+def status_of(record: RunRecord, frames: LiveFrames) -> str:
+    """A word of `mosaic.fastlane.viewer`. The daemon may know more than the frames tell."""
+    if record.is_over and frames.has_picture:
+        return ENDED
+    if record.state is RunState.PAUSE:
+        return PAUSED_NOW
+    return STALLED if record.stalled and frames.status == LIVE else frames.status
+
+
 def _veil(record: RunRecord, frames: LiveFrames) -> str:
-    if record.state is RunState.PAUSE or frames.status == PAUSED_NOW:
-        return "paused"
-    if frames.status == ENDED:
-        return "ended"
+    status = status_of(record, frames)
+    if status != STALLED:
+        return status if status in (PAUSED_NOW, ENDED) else ""
     if frames.status == STALLED:
         return f"stalled {frames.message.removeprefix(NO_STEP).strip()}"
-    return f"stalled · {record.stalled}" if record.stalled else ""
+    return f"stalled · {record.stalled}"
 
 
 def _doing(record: RunRecord, frames: LiveFrames) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mosaic.gui.state.live_frames import LiveFrames
 
-_WINDOW_S = 3.0
+_WINDOW_S = 5.0
 
 
 class Watcher(StrEnum):

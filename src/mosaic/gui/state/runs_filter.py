@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mosaic.contracts.run_record import RunRecord
-from mosaic.front.run_words import state_word
 from mosaic.gui.state.run_rows import readable_name
 
 KEYS = ("name", "env", "worker", "state", "group", "id")
@@ -37,14 +36,12 @@ class RunsFilter:
     def is_empty(self) -> bool:
         return not (self.words or self.keyed)
 
-    def matches(self, record: RunRecord, haystack: str) -> bool:
-        """`haystack` is `haystack_of` the same record, which is worth being kept."""
-        if self.words:
-            state = state_word(record)
-            for word in self.words:
-                if word not in haystack and not _is_state(word, state):
-                    return False
-        return all(_has(record, key, value) for key, value in self.keyed)
+    def matches(self, record: RunRecord, haystack: str, state: str) -> bool:
+        """`haystack_of` the record and its `state_word`, which are worth being kept."""
+        for word in self.words:
+            if word not in haystack and not _is_state(word, state):
+                return False
+        return all(_has(record, state, key, value) for key, value in self.keyed)
 
 
 def haystack_of(record: RunRecord) -> str:
@@ -54,7 +51,7 @@ def haystack_of(record: RunRecord) -> str:
     return "\n".join(parts).lower()
 
 
-def _has(record: RunRecord, key: str, value: str) -> bool:
+def _has(record: RunRecord, state: str, key: str, value: str) -> bool:
     match key:
         case "name":
             return value in record.run_name.lower()
@@ -66,7 +63,7 @@ def _has(record: RunRecord, key: str, value: str) -> bool:
             return value in record.group.lower()
         case "id":
             return value in record.run_id.lower()
-    return _is_state(value, state_word(record))
+    return _is_state(value, state)
 
 
 def _is_state(word: str, state: str) -> bool:

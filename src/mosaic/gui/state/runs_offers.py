@@ -96,10 +96,13 @@ def group_problem(
     if action is RunAction.COMPARE:
         is_enough = len(records) >= _FEWEST_COMPARED
         return "" if is_enough else "Select two or more runs (Ctrl+click) to compare them"
-    pairs = list(zip(records, capabilities, strict=True))
-    considered = pairs[:1] if action in SINGLE else pairs
-    problems = [problem_of(action, record, able) for record, able in considered]
-    return "" if "" in problems else problems[0]
+    first = problem_of(action, records[0], capabilities[0])
+    if not first or action in SINGLE:
+        return first
+    # Stops at the first that it fits: thousands may be selected.
+    others = zip(records, capabilities, strict=True)
+    is_possible = any(not problem_of(action, record, able) for record, able in others)
+    return "" if is_possible else first
 
 
 def possible(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -40,23 +42,36 @@ class RunsOrder:
     def arranged(self, newest_first: Iterable[RunRecord]) -> list[str]:
         """The ids of those that are shown, in order."""
         records = list(newest_first)
-        self._words = {record.run_id: state_word(record) for record in records}
+        words = self._words
+        self._words = {
+            record.run_id: words.get(record.run_id) or state_word(record) for record in records
+        }
         if not self.filter.is_empty:
             records = [record for record in records if self._is_shown(record)]
         if self.column is Column.STARTED:
             ids = [record.run_id for record in records]
             return ids if self.is_descending else ids[::-1]
         key = _key_of(self.column)
-        known = [(value, record) for record in records if (value := key(record)) is not None]
+        pairs = [(key(record), record.run_id) for record in records]
+        known = [pair for pair in pairs if pair[0] is not None]
+        known.sort(key=operator.itemgetter(0), reverse=self.is_descending)
         # What has no value comes last, whichever way it is sorted.
-        unknown = [record.run_id for record in records if key(record) is None]
-        known.sort(key=lambda pair: pair[0], reverse=self.is_descending)
-        return [record.run_id for _, record in known] + unknown
+        return [run for _, run in known] + [run for value, run in pairs if value is None]
 
     def forget(self, run_ids: Iterable[str]) -> None:
         """What is known about these may not be true any more."""
         for run_id in run_ids:
             self._haystacks.pop(run_id, None)
+            self._words.pop(run_id, None)
+
+    def summary(self, shown: int | None = None) -> str:
+        """`12 runs · 2 running · 1 queued`; with a filter `3 of 12 runs · …`."""
+        counts = Counter(self._words.values())
+        total = amount(len(self._words), "run")
+        if shown is not None and shown != len(self._words):
+            total = f"{count(shown)} of {total}"
+        told = [f"{count(counts[word])} {word}" for word in _COUNTED if counts[word]]
+        return " · ".join((total, *told))
 
     def needs_arranging(self, changed: Iterable[RunRecord], since_last_s: float) -> bool:
         """Whether these changes are worth moving rows about."""
@@ -68,20 +83,7 @@ class RunsOrder:
         haystack = self._haystacks.get(record.run_id)
         if haystack is None:
             haystack = self._haystacks[record.run_id] = haystack_of(record)
-        return self.filter.matches(record, haystack)
-
-
-def summary(records: Iterable[RunRecord], shown: int | None = None) -> str:
-    """`12 runs · 2 running · 1 queued`; with a filter `3 of 12 runs · …`."""
-    words = [state_word(record) for record in records]
-    total = amount(len(words), "run")
-    if shown is not None and shown != len(words):
-        total = f"{count(shown)} of {total}"
-    parts = [total]
-    for word in _COUNTED:
-        if number := words.count(word):
-            parts.append(f"{count(number)} {word}")
-    return " · ".join(parts)
+        return self.filter.matches(record, haystack, self._words[record.run_id])
 
 
 def _key_of(column: Column) -> Key:

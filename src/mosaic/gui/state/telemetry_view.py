@@ -42,7 +42,7 @@ class TelemetryView:
         self.skipped = 0
         self._steps: deque[Row] = deque(maxlen=MOST_ROWS)
         self._episodes: deque[SeenEpisode] = deque(maxlen=MOST_ROWS)
-        self._known: set[tuple[str, int, float]] = set()  # of the episodes; the store has some too
+        self._known: set[tuple[int, float]] = set()  # of the episodes: the store has some, too
         self._returns: dict[str, tuple[int, float | None]] = {}  # by stream: episode and sum
 
     def add(self, seen: Iterable[Seen]) -> None:
@@ -132,11 +132,11 @@ class TelemetryView:
             self._episodes.appendleft(item)
 
     def _is_new(self, item: SeenEpisode) -> bool:
-        key = (item.stream, item.episode, item.at)
+        key = (item.episode, item.at)  # lines of the journal may leave the stream out
         if key in self._known:
             return False
         if len(self._known) > 4 * MOST_ROWS:
-            self._known = {(one.stream, one.episode, one.at) for one in self._episodes}
+            self._known = {(one.episode, one.at) for one in self._episodes}
         self._known.add(key)
         return True
 

@@ -75,7 +75,6 @@ def _checkpoints(workbench: Workbench) -> RunTab:
 
 TAB_KINDS: tuple[TabKind, ...] = (
     TabKind("charts", "Charts", "chart-line", has_charts, _charts),
-    # Charts, FastLane and Checkpoints come first, in this order.
     TabKind("fastlane", "FastLane", "view-grid-outline", has_frames, _fastlane),
     TabKind(
         "checkpoints", "Checkpoints", "content-save-outline", has_checkpoints_tab, _checkpoints

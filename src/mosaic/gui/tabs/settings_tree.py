@@ -14,7 +14,7 @@ from mosaic.gui.theme.theme import Theme
 _ROW = QSize(0, 24)
 _GROUP_ROW = QSize(0, 30)
 _NAME_WIDTH = 164
-_MONO_SIZE = 12
+_MONO_SIZE = 11
 _CLOSED = ("Ran on", "History")  # long, and seldom looked for
 
 
@@ -49,10 +49,10 @@ class SettingsTree(QTreeWidget):
 
     def shown_settings(self) -> list[tuple[str, str]]:
         found = []
-        for index in range(self.topLevelItemCount()):
-            group = self.topLevelItem(index)
-            items = [group.child(row) for row in range(group.childCount())]
-            found += [(item.text(0), item.text(1)) for item in items]
+        groups = [self.topLevelItem(index) for index in range(self.topLevelItemCount())]
+        for group in groups:
+            items = [group.child(row) for row in range(group.childCount())] if group else []
+            found += [(item.text(0), item.text(1)) for item in items if item is not None]
         return found
 
     def _fill(self) -> None:
@@ -85,7 +85,7 @@ class SettingsTree(QTreeWidget):
             item.setForeground(1, QColor(palette.accent))
         elif setting.is_default:
             item.setForeground(1, QColor(palette.muted))
-        lines = (f"{setting.name}: {setting.value}", setting.help)
+        lines = (f"{setting.name}: {value}", setting.help)
         item.setToolTip(0, "\n".join(line for line in lines if line))
         item.setToolTip(1, item.toolTip(0))
         item.setTextAlignment(1, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -14,6 +14,7 @@ from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import with_role
 
 _MENU_WIDTH = 32
+_EDGE = 4
 _PADDING = 22  # beside a title, as the style sheet has it
 
 
@@ -56,7 +57,7 @@ class TabBar(QWidget):
         self.menu_button.setFixedWidth(_MENU_WIDTH)
         self.menu_button.clicked.connect(self.open_menu)
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(4, 0, 0, 0)
+        layout.setContentsMargins(_EDGE, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._titles, 1)
         layout.addWidget(self.menu_button)
@@ -106,7 +107,7 @@ class TabBar(QWidget):
         """The bar holds those that have room; the menu holds all."""
         current = self.ids.index(self._current) if self._current in self.ids else -1
         widths = [self._titles.width_of(kind.title) for kind in self._kinds]
-        room = self.contentsRect().width() - self.layout().contentsMargins().left()
+        room = self.contentsRect().width() - _EDGE
         has_room = shown_tabs(widths, current, room, _MENU_WIDTH)
         shown = tuple(kind.id for kind, fits in zip(self._kinds, has_room, strict=True) if fits)
         self._titles.blockSignals(True)

@@ -62,12 +62,12 @@ class TelemetryTab(TabPage):
         bar.setSpacing(8)
         bar.addWidget(self.which)
         bar.addStretch(1)
-        bar.addWidget(self.status)
         bar.addWidget(self.hold_button)
         layout = QVBoxLayout(content)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addWidget(self._bar)
+        layout.addWidget(self.status)
         layout.addLayout(self._tables, 1)
         theme.changed.connect(self._draw)
         self._draw()
@@ -81,13 +81,16 @@ class TelemetryTab(TabPage):
             self._start_over()
         elif record.is_over and not was_over and self.is_active:
             self._load_episodes()  # the last ones may have come while nobody listened
+        elif self.is_active and self._following is None and not record.is_over:
+            self._begin()
         if not self._can_show_steps():
             self.which.choose(EPISODES)
         self.which.setVisible(self._can_show_steps())
         self.banner.show_text(lane_banner(record), "Charts", self._show_charts)
         self.hold_button.setVisible(not record.is_over)
-        self._bar.setVisible(self._can_show_steps() or not record.is_over)
-        self._refresh()
+        for widget in (self._bar, self.status):
+            widget.setVisible(self._can_show_steps() or not record.is_over)
+        self._follow_on()
 
     def set_active(self, is_active: bool) -> None:
         self.is_active = is_active
@@ -125,7 +128,7 @@ class TelemetryTab(TabPage):
                     client.subscribe((run_id,), types=types, window=_WINDOW), _WINDOW, BATCH_S
                 ),
                 self._on_seen,
-                failed=self._on_failed,
+                failed=self._on_stream_failed,
             )
         self._load_episodes()
 
@@ -149,17 +152,25 @@ class TelemetryTab(TabPage):
     def _on_loaded(self, episodes: list[SeenEpisode]) -> None:
         self._has_loaded = True
         self._view.load_episodes(episodes)
-        self._refresh()
+        self._follow_on()
 
     def _on_seen(self, batches: list[list[Seen]]) -> None:
         for batch in batches:
             self._view.add(batch)
-        if not self._is_held:
-            self._refresh()
+        self._follow_on()
+
+    def _on_stream_failed(self, error: MosaicError) -> None:
+        self._following = None  # begun again with the next news of the run
+        self._on_failed(error)
 
     def _on_failed(self, error: MosaicError) -> None:
         if not self._view.has_episodes and not self._view.has_steps:
             self.say_error(error)
+
+    def _follow_on(self) -> None:
+        """Shows what is new, unless somebody wants to read in peace."""
+        if not self._is_held or not self.is_content_shown:
+            self._refresh()
 
     def _refresh(self, *_: object) -> None:
         record = self._record

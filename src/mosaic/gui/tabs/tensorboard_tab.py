@@ -27,6 +27,7 @@ class TensorBoardTab(TabPage):
         self._record: RunRecord | None = None
         self._look: LogLook | None = None
         self._reading: Task | None = None
+        self._is_final = False  # read since the run is over: nothing comes any more
         self._facts: LogFacts | None = None
         self.board = Board()
         self.board_state = BoardState.OFF
@@ -108,14 +109,14 @@ class TensorBoardTab(TabPage):
     # What is logged
 
     def _on_due(self) -> None:
-        is_live = self._record is not None and not self._record.is_over
-        if is_live or self._facts is None or self._facts.has_more:
+        if not self._is_final or self._facts is None or self._facts.has_more:
             self._read()
         if self.board_state is BoardState.RUNNING and not self.board.is_running:
             self._show_board(BoardState.ENDED)
 
     def _read(self) -> None:
         if self._look is not None and (self._reading is None or self._reading.is_done):
+            self._is_final = self._record is not None and self._record.is_over
             self._reading = self.keep(
                 self.workbench.bridge.work(self._look.read, self._on_read, self.say_error)
             )

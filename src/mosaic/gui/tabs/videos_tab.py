@@ -126,7 +126,10 @@ class VideosTab(TabPage):
         current = self._current()
         known = self._videos
         self._videos = {str(video.path): video for video in videos}
-        self._unprobed = [video for video in videos if known.get(str(video.path)) != video]
+        left = set(self._unprobed)
+        self._unprobed = [
+            video for video in videos if video in left or known.get(str(video.path)) != video
+        ]
         items = {item.data(_PLACE): item for item in self._items()}
         icons = {place: (item.icon(), item.text()) for place, item in items.items()}
         self.list.blockSignals(True)

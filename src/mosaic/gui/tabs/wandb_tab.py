@@ -37,6 +37,7 @@ class WandbTab(TabPage):
         self._record: RunRecord | None = None
         self._look: WandbLook | None = None
         self._reading: Task | None = None
+        self._is_final = False  # read since the run is over: nothing comes any more
         self._facts: WandbFacts | None = None
         self.facts = FactList(64)
         self.advice = label(role="muted")
@@ -110,12 +111,12 @@ class WandbTab(TabPage):
         layout.addLayout(self._stack, 1)
 
     def _on_due(self) -> None:
-        is_live = self._record is not None and not self._record.is_over
-        if is_live or self._facts is None or self._facts.has_more:
+        if not self._is_final or self._facts is None or self._facts.has_more:
             self._read()
 
     def _read(self) -> None:
         if self._look is not None and (self._reading is None or self._reading.is_done):
+            self._is_final = self._record is not None and self._record.is_over
             self._reading = self.keep(
                 self.workbench.bridge.work(self._look.read, self._on_read, self.say_error)
             )

@@ -30,3 +30,8 @@ def label(text: str = "", role: str = "") -> QLabel:
     found = QLabel(text)
     found.setTextFormat(Qt.TextFormat.PlainText)
     return with_role(found, role) if role else found
+
+
+def without_mnemonics(text: str) -> str:
+    """For texts of buttons, and labels of editors: "W&B" shall not become "WB"."""
+    return text.replace("&", "&&")

@@ -1,0 +1,146 @@
+"""The checkpoints tab: cards of a real run, their files, and what can be done with them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+pytest.importorskip("torch")
+
+from mosaic.contracts.run_record import RunRecord
+from mosaic.gui.application import Application
+from mosaic.gui.checkpoints.card_view import CardView
+from mosaic.gui.checkpoints.checkpoints_tab import CheckpointsTab
+from mosaic.gui.state.checkpoint_cards import HashStatus
+from mosaic.gui.state.notices import Notice
+from mosaic.gui.state.targets import FormTarget, Operation, Page
+from tests.daemon_harness import DaemonHarness
+from tests.gui.conftest import WAIT_MS
+
+TRAINING_WAIT_S = 120
+
+
+@pytest.fixture
+def run(daemon: DaemonHarness) -> RunRecord:
+    config = {"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": 1024, "seed": 1}
+    run_id = daemon.client.start_run(
+        {
+            "run_name": "ppo-short",
+            "entry_point": "cleanrl",
+            "arguments": [],
+            "environment": {},
+            "resources": {"cpus": 1, "memory_mb": 2048},
+            "artifacts": {},
+            "metadata": {"worker": {"config": {**config, "extras": {}}}},
+        }
+    )
+    record = daemon.wait_over(run_id, timeout_s=TRAINING_WAIT_S)
+    assert record.outcome == "succeeded" and record.checkpoint_uri
+    return record
+
+
+def opened(qtbot: QtBot, application: Application, run_id: str) -> CheckpointsTab:
+    state = application.state
+    qtbot.waitUntil(lambda: run_id in state.runs and bool(state.workers), timeout=WAIT_MS)
+    state.ask_tab("checkpoints")
+    state.select([run_id])
+    panel = application.window.tabs_panel
+    qtbot.waitUntil(lambda: panel.tab("checkpoints") is not None, timeout=WAIT_MS)
+    tab = panel.tab("checkpoints")
+    assert isinstance(tab, CheckpointsTab)
+    qtbot.waitUntil(lambda: bool(tab.cards.views), timeout=WAIT_MS)
+    return tab
+
+
+def with_status(qtbot: QtBot, tab: CheckpointsTab, status: HashStatus) -> CardView:
+    qtbot.waitUntil(lambda: tab.cards.views[0].status is status, timeout=WAIT_MS)
+    return tab.cards.views[0]
+
+
+def test_a_card_knows_its_file_and_asks_for_forms_and_the_stage(
+    qtbot: QtBot, run: RunRecord, application: Application
+) -> None:
+    state = application.state
+    tab = opened(qtbot, application, run.run_id)
+    view = with_status(qtbot, tab, HashStatus.VERIFIED)
+    assert view.card.path == Path(run.paths["run_directory"]) / run.checkpoint_uri
+    assert view.title.text() == "step 1,024" and "kB" in view.about.text()
+    qtbot.waitUntil(lambda: len(view.spark._values) > 1, timeout=WAIT_MS)
+
+    asked: list[FormTarget] = []
+    state.form_asked.connect(asked.append)
+    qtbot.mouseClick(view.evaluate, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(view.resume, Qt.MouseButton.LeftButton)
+    assert [target.operation for target in asked] == [Operation.EVALUATE, Operation.RESUME]
+    assert asked[0].policy is not None and asked[0].policy.checkpoint == view.card.path
+    tab._on_asked("copy", view.card)
+    assert QGuiApplication.clipboard().text() == str(view.card.path)
+
+    state.choose_environment("Acrobot-v1")
+    assert not view.deploy.isEnabled()
+    assert view.reason.text() == "Made for CartPole-v1, but Acrobot-v1 is chosen"
+    qtbot.mouseClick(view.switch, Qt.MouseButton.LeftButton)
+    assert state.env_id == "CartPole-v1" and view.deploy.isEnabled()
+    qtbot.mouseClick(view.deploy, Qt.MouseButton.LeftButton)
+    assert state.page is Page.PLAY and state.play is not None
+    assert state.play.policy is not None and state.play.policy.checkpoint == view.card.path
+    state.show_page(Page.WELCOME)
+
+
+def test_damaged_and_missing_files_cannot_be_used(
+    qtbot: QtBot, run: RunRecord, application: Application
+) -> None:
+    path = Path(run.paths["run_directory"]) / run.checkpoint_uri
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + b"!")
+    tab = opened(qtbot, application, run.run_id)
+    view = with_status(qtbot, tab, HashStatus.DAMAGED)
+    for button in (view.evaluate, view.deploy, view.resume):
+        assert not button.isEnabled()
+    assert view.reason.text() == "Its file is not what was saved"
+    path.write_bytes(content)
+    tab._on_asked("check", view.card)
+    with_status(qtbot, tab, HashStatus.VERIFIED)
+    assert view.evaluate.isEnabled()
+    path.unlink()
+    tab._on_asked("check", view.card)
+    with_status(qtbot, tab, HashStatus.MISSING)
+    assert not view.deploy.isEnabled()
+
+
+def test_a_file_from_elsewhere_is_imported_and_listed_with_all_runs(
+    qtbot: QtBot, run: RunRecord, application: Application, tmp_path: Path
+) -> None:
+    path = Path(run.paths["run_directory"]) / run.checkpoint_uri
+    outside = tmp_path / "elsewhere" / "mine.pt"
+    outside.parent.mkdir()
+    shutil.copy(path, outside)
+    (tmp_path / "notes.txt").write_text("not a checkpoint, only words")
+    tab = opened(qtbot, application, run.run_id)
+    said: list[Notice] = []
+    application.state.said.connect(said.append)
+    tab.import_file(tmp_path / "notes.txt")
+    qtbot.waitUntil(lambda: bool(said), timeout=WAIT_MS)
+    assert "notes.txt is no checkpoint" in said[0].text
+    tab.import_file(outside)
+    qtbot.waitUntil(lambda: len(tab.cards.views) == 2, timeout=WAIT_MS)
+    imported, own = tab.cards.views
+    assert imported.title.text() == "mine" and own.card.is_leading
+    qtbot.waitUntil(lambda: imported.status is HashStatus.VERIFIED, timeout=WAIT_MS)
+    assert imported.card.worker == run.worker and imported.evaluate.isEnabled()
+
+
+def test_a_run_that_is_deleted_leaves_the_list_of_all(
+    qtbot: QtBot, daemon: DaemonHarness, run: RunRecord, application: Application
+) -> None:
+    tab = opened(qtbot, application, run.run_id)
+    tab.show_all_runs()
+    qtbot.waitUntil(lambda: tab.cards.views[0].title.text() == "ppo-short", timeout=WAIT_MS)
+    daemon.client.delete_run(run.run_id)
+    tab._refresh()
+    qtbot.waitUntil(lambda: tab.cards.views == [], timeout=WAIT_MS)

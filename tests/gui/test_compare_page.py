@@ -1,0 +1,148 @@
+"""The compare page: runs of a real daemon, taken together by their seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+pytest.importorskip("scipy")
+pytest.importorskip("matplotlib")
+
+from mosaic.compare import requirements
+from mosaic.gui.application import Application
+from mosaic.gui.compare.compare_view import CompareView
+from mosaic.gui.state.notices import Notice
+from mosaic.gui.state.targets import Page
+from tests.daemon_harness import DaemonHarness
+from tests.gui.conftest import WAIT_MS
+
+
+def finished_runs(daemon: DaemonHarness, *settings: dict[str, Any]) -> list[str]:
+    started = [
+        daemon.submit(
+            run_name=f"{config.get('policy', 'random')}-s{config.get('seed', 1)}",
+            config={"episodes": None, "total_timesteps": 3000, **config},
+        )
+        for config in settings
+    ]
+    for run_id in started:
+        assert daemon.wait_over(run_id).outcome == "succeeded"
+    return started
+
+
+def opened(qtbot: QtBot, application: Application, run_ids: list[str]) -> CompareView:
+    runs = application.state.runs
+    qtbot.waitUntil(lambda: all(run_id in runs for run_id in run_ids), timeout=WAIT_MS)
+    application.state.compare(run_ids)
+    view = application.window.stage.page(Page.COMPARE)
+    assert isinstance(view, CompareView)
+    return view
+
+
+def shown(qtbot: QtBot, application: Application, run_ids: list[str]) -> CompareView:
+    view = opened(qtbot, application, run_ids)
+    qtbot.waitUntil(lambda: view.export_button.isEnabled(), timeout=WAIT_MS)
+    return view
+
+
+def is_telling(view: CompareView, words: str) -> bool:
+    return words in f"{view.message._title.text()} {view.message._text.text()}"
+
+
+def test_seeds_are_taken_together_and_told_apart(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, tmp_path: Path
+) -> None:
+    run_ids = finished_runs(
+        daemon,
+        *({"seed": seed, "policy": "heuristic"} for seed in (1, 2, 3, 4)),
+        *({"seed": seed} for seed in (1, 2, 3, 4)),
+    )
+    view = shown(qtbot, application, run_ids)
+    table = view.page.finals.table
+    assert [row[1] for row in table.rows] == ["4", "4"]
+    (verdict, *_) = view.page.verdicts.texts
+    assert "heuristic is better than random" in verdict
+    assert view.page.pairs.table.rows[0][-1] == "yes"
+    assert any("policy" in row[0] for row in view.page.differences.table.rows)
+    assert len(view.chips.names) == 8
+
+    said: list[Notice] = []
+    application.state.said.connect(said.append)
+    view.export_report(tmp_path / "report.html")
+    view.export_picture(tmp_path / "plots.png")
+    qtbot.waitUntil(lambda: len(said) == 2, timeout=WAIT_MS)
+    assert "heuristic" in (tmp_path / "report.html").read_text()
+    assert (tmp_path / "plots.png").read_bytes().startswith(b"\x89PNG")
+    view.copy_tables()
+    assert QGuiApplication.clipboard().text().startswith("Group\tSeeds\tIQM")
+    view.export_report(tmp_path / "nowhere" / "report.html")
+    qtbot.waitUntil(lambda: "cannot be written" in said[-1].text, timeout=WAIT_MS)
+
+
+def test_chips_take_runs_out_until_one_is_no_comparison(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_ids = finished_runs(daemon, {"seed": 1}, {"seed": 2}, {"seed": 3, "policy": "heuristic"})
+    view = shown(qtbot, application, run_ids)
+    qtbot.mouseClick(view.chips.chip(run_ids[0]), Qt.MouseButton.LeftButton)
+    assert application.state.compared == tuple(run_ids[1:])
+    qtbot.waitUntil(lambda: view.export_button.isEnabled(), timeout=WAIT_MS)
+    qtbot.mouseClick(view.chips.chip(run_ids[1]), Qt.MouseButton.LeftButton)
+    assert is_telling(view, "One run is not a comparison") and not view.export_button.isEnabled()
+    view.chips._fill_menu()
+    offered = view.chips._menu.actions()
+    assert len(offered) == 2
+    offered[0].trigger()
+    qtbot.waitUntil(lambda: view.export_button.isEnabled(), timeout=WAIT_MS)
+    assert len(view.chips.names) == 2
+
+
+def test_one_seed_against_five_is_compared_with_a_warning_not_refused(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_ids = finished_runs(
+        daemon,
+        *({"seed": seed} for seed in (1, 2, 3, 4, 5)),
+        {"seed": 9, "policy": "heuristic"},
+    )
+    view = shown(qtbot, application, run_ids)
+    assert sorted(row[1] for row in view.page.finals.table.rows) == ["1", "5"]
+    assert "cannot be told apart" in view.page.verdicts.texts[0]
+
+
+def test_other_environments_and_deleted_runs_are_sentences(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_ids = finished_runs(daemon, {"seed": 1}, {"env_id": "FrozenLake-v1"}, {"seed": 2})
+    view = opened(qtbot, application, run_ids[:2])
+    qtbot.waitUntil(lambda: is_telling(view, "2 environments"), timeout=WAIT_MS)
+    assert len(view.chips.names) == 2
+    application.state.compare([run_ids[0], run_ids[2]])
+    qtbot.waitUntil(lambda: view.export_button.isEnabled(), timeout=WAIT_MS)
+    application.state.runs.remove([run_ids[2]])
+    assert application.state.compared == (run_ids[0],)
+    assert is_telling(view, "One run is not a comparison")
+
+
+def test_an_empty_page_says_how_to_select_several(lonely: Application) -> None:
+    lonely.state.compare(())
+    view = lonely.window.stage.page(Page.COMPARE)
+    assert isinstance(view, CompareView)
+    assert is_telling(view, "No runs to compare") and is_telling(view, "Ctrl+click")
+
+
+def test_a_missing_package_is_said_with_its_command(
+    qtbot: QtBot,
+    daemon: DaemonHarness,
+    application: Application,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_ids = finished_runs(daemon, {"seed": 1}, {"seed": 2})
+    monkeypatch.setattr(requirements, "PACKAGES", ("scipyx",))
+    view = opened(qtbot, application, run_ids)
+    qtbot.waitUntil(lambda: is_telling(view, 'install "mosaic-rl[compare]"'), timeout=WAIT_MS)

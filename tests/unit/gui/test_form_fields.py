@@ -1,0 +1,148 @@
+"""Fields made from JSON Schema, and what may be typed into them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mosaic.front.catalogue import algorithms
+from mosaic.gui.state.form_entries import EntryError, entry_of, read_entry
+from mosaic.gui.state.form_fields import Field, Kind, field_of, title_of
+
+INTEGER = field_of("steps", {"type": "integer", "minimum": 1, "maximum": 10**12, "default": 5})
+NUMBER = field_of("rate", {"type": "number", "minimum": 0.0, "default": 0.00025})
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ({"type": "integer"}, Kind.INTEGER),
+        ({"type": ["integer", "null"]}, Kind.INTEGER),
+        ({"type": "number"}, Kind.NUMBER),
+        ({"type": "boolean", "default": True}, Kind.BOOLEAN),
+        ({"type": ["boolean", "null"]}, Kind.CHOICE),
+        ({"enum": ["a", "b", None]}, Kind.CHOICE),
+        ({"type": "string"}, Kind.TEXT),
+        ({"type": "string", "x-editor": "env_id"}, Kind.ENVIRONMENT),
+        ({"type": "string", "x-editor": "secret"}, Kind.SECRET),
+        ({"type": ["string", "null"], "x-editor": "checkpoint"}, Kind.PATH),
+        ({"type": "array", "items": {"type": "string"}}, Kind.TEXT_LIST),
+        ({"type": "object"}, Kind.JSON),
+        ({"anyOf": [{"type": "array"}, {"type": "null"}]}, Kind.JSON),
+        ({}, Kind.JSON),
+    ],
+)
+def test_the_schema_decides_the_editor(schema: dict[str, Any], kind: Kind) -> None:
+    assert field_of("x", schema).kind is kind
+
+
+def test_titles_are_words() -> None:
+    assert title_of("learning_rate") == "Learning rate"
+    assert title_of("gae_lambda") == "GAE lambda"
+    assert title_of("") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("7", 7),
+        (" 7 ", 7),
+        ("1e6", 1_000_000),
+        ("500_000", 500_000),
+        ("500,000", 500_000),
+        ("2.5e3", 2500),
+        ("1e12", 10**12),
+    ],
+)
+def test_whole_numbers_as_people_write_them(text: str, value: int) -> None:
+    assert read_entry(INTEGER, text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0", "minimum"),
+        ("-1", "minimum"),
+        ("1e30", "too large"),
+        ("1e999999999", "too large"),
+        ("9" * 10_000, "too large"),
+        ("nan", "finite"),
+        ("inf", "finite"),
+        ("abc", "not a number"),
+        ("1,5", "not a number"),
+        ("1.5", "whole"),
+        ("", "Give a value"),
+        ("💥", "not a number"),
+    ],
+)
+def test_what_is_no_whole_number_is_told_in_a_short_sentence(text: str, words: str) -> None:
+    with pytest.raises(EntryError, match=words) as caught:
+        read_entry(INTEGER, text)
+    assert len(str(caught.value)) < 80
+
+
+@pytest.mark.parametrize("text", ["2.5e-4", "0.00025", "2.5E-4"])
+def test_small_numbers_keep_their_value(text: str) -> None:
+    assert read_entry(NUMBER, text) == 0.00025
+
+
+@pytest.mark.parametrize("text", ["nan", "-1", "1e400", "1e-400", "x"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(EntryError):
+        read_entry(NUMBER, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1..5", "1..5"), ("1-5", "1..5"), ("1–3,9", "1..3,9"), ("4", "4")]
+)
+def test_seeds(text: str, value: str) -> None:
+    assert read_entry(Field("seeds", "Seeds", Kind.SEEDS), text) == value
+
+
+@pytest.mark.parametrize("text", ["5..1", "a", "1,1", "-3", "1..2000", "1.5", ",", "1..", "9" * 99])
+def test_seeds_that_are_none(text: str) -> None:
+    field = Field("seeds", "Seeds", Kind.SEEDS)
+    if text == "9" * 99:
+        assert read_entry(field, text)  # a large seed is for the worker to refuse
+        return
+    with pytest.raises(EntryError):
+        read_entry(field, text)
+
+
+@pytest.mark.parametrize("text", ["Cart Pole", "a\nb", "x" * 10_000, "a\u202eb", "\x00"])
+def test_environment_ids_are_single_words(text: str) -> None:
+    with pytest.raises(EntryError):
+        read_entry(Field("env_id", "Environment", Kind.ENVIRONMENT), text)
+
+
+def test_patterns_are_explained_not_quoted() -> None:
+    field = field_of("id", {"type": "string", "pattern": "^[a-z]+$", "description": "letters only"})
+    with pytest.raises(EntryError, match="Letters only"):
+        read_entry(field, "A1")
+
+
+def test_every_parameter_of_every_algorithm_can_be_edited_and_read_back() -> None:
+    """A form that drops one silently would start runs nobody asked for."""
+    seen = 0
+    for algorithm in algorithms():
+        for name, schema in algorithm.parameters.items():
+            field = field_of(name, schema)
+            assert read_entry(field, entry_of(field, field.default)) == field.default
+            changed: Any
+            match field.kind:
+                case Kind.BOOLEAN:
+                    changed = not field.default
+                case Kind.INTEGER:
+                    changed = (field.default or 0) + 1
+                case Kind.NUMBER:
+                    changed = (field.default or 0.5) / 2
+                case Kind.CHOICE:
+                    changed = field.choices[-1].value
+                case Kind.JSON:
+                    changed = {"size": 3}
+                case _:
+                    changed = "other-v1"
+            assert read_entry(field, entry_of(field, changed)) == changed, (algorithm.name, name)
+            seen += 1
+    assert seen > 400
