@@ -107,6 +107,22 @@ def test_environments_can_be_searched_and_typed(
     assert panel.environment.ids.currentText() == "ALE/Pong-v5"
 
 
+def test_an_environment_is_taken_from_the_list_below_the_text(
+    panel: LaunchPanel, lonely: Application, qtbot: QtBot
+) -> None:
+    edit, completer = panel.environment.ids.lineEdit(), panel.environment.ids.completer()
+    assert edit is not None and completer is not None
+    popup = completer.popup()
+    assert popup is not None
+    edit.setFocus()
+    edit.selectAll()
+    qtbot.keyClicks(edit, "-v")
+    qtbot.waitUntil(popup.isVisible, timeout=WAIT_MS)
+    qtbot.keyClick(popup, Qt.Key.Key_Down)
+    qtbot.keyClick(popup, Qt.Key.Key_Return)
+    assert lonely.state.env_id == "Acrobot-v1"
+
+
 def test_a_custom_id_must_be_given_before_anything_starts(
     panel: LaunchPanel, lonely: Application, qtbot: QtBot
 ) -> None:

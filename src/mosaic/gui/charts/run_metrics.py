@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -35,6 +36,10 @@ class RunMetrics(QObject):
         self._asking: Task | None = None
         self._reading: Task | None = None
         self._measuring: Task | None = None
+        # What was wanted while a question was open.
+        self._ask_next: set[str] = set()
+        self._read_next: tuple[str, ...] = ()
+        self._measure_next: tuple[str, ...] = ()
         self._lineages: dict[str, Lineage] = {}
         self._own: dict[str, MetricSeries] = {}  # what runs evaluated themselves
 
@@ -60,7 +65,10 @@ class RunMetrics(QObject):
         """Asks about runs that are new, or may have more by now."""
         now = time.monotonic()
         due = [run for run in run_ids if now - self._asked_at.get(run, -_AGAIN_S) >= _AGAIN_S]
-        if not due or self._asking is not None:
+        if self._asking is not None:
+            self._ask_next.update(due)
+            return
+        if not due:
             return
         for run_id in due:
             self._asked_at[run_id] = now
@@ -72,22 +80,28 @@ class RunMetrics(QObject):
         self._asking = self._bridge.ask(names, self._on_names, self._on_failed)
 
     def look_for_evaluations(self, run_ids: Iterable[str]) -> None:
+        if self._reading is not None:
+            self._read_next = tuple(run_ids)
+            return
         shown = [record for run in run_ids if (record := self._runs.get(run)) is not None]
         unknown = candidates(shown, self._runs.newest_first(), self._lineages)
-        if not unknown or self._reading is not None:
+        if not unknown:
             return
 
         async def read(client: AsyncTrainerClient) -> list[RunRecord]:
             answers = await asyncio.gather(*(_record_of(client, run_id) for run_id in unknown))
             return [record for record in answers if record is not None]
 
-        self._reading = self._bridge.ask(read, self._on_records, self._on_failed)
+        self._reading = self._bridge.ask(read, partial(self._on_records, unknown), self._on_failed)
 
     def measure_evaluations(self, run_ids: Iterable[str]) -> None:
         """Series in which these runs put down evaluations while they trained."""
+        if self._measuring is not None:
+            self._measure_next = tuple(run_ids)
+            return
         wanted = {run: evaluated_return(self._names.get(run, ())) for run in run_ids}
         wanted = {run: name for run, name in wanted.items() if name}
-        if not wanted or self._measuring is not None:
+        if not wanted:
             return
 
         async def measure(client: AsyncTrainerClient) -> list[MetricSeries]:
@@ -103,20 +117,30 @@ class RunMetrics(QObject):
                 task.cancel()
         self._asking = self._reading = self._measuring = None
         self._asked_at.clear()
+        self._ask_next.clear()
+        self._read_next = self._measure_next = ()
 
     def _on_names(self, found: list[tuple[str, tuple[str, ...]]]) -> None:
         self._asking = None
         self._names |= dict(found)
+        waiting, self._ask_next = self._ask_next, set()
+        self.refresh(waiting)
         self.names_changed.emit()
 
-    def _on_records(self, records: list[RunRecord]) -> None:
+    def _on_records(self, asked: list[str], records: list[RunRecord]) -> None:
         self._reading = None
+        # Runs that are gone are not asked about again.
+        self._lineages |= dict.fromkeys(asked, Lineage())
         self._lineages |= {record.run_id: lineage_of(record) for record in records}
+        waiting, self._read_next = self._read_next, ()
+        self.look_for_evaluations(waiting)
         self.evaluations_changed.emit()
 
     def _on_measured(self, found: list[MetricSeries]) -> None:
         self._measuring = None
         self._own |= {series.run_id: series for series in found}
+        waiting, self._measure_next = self._measure_next, ()
+        self.measure_evaluations(waiting)
         self.evaluations_changed.emit()
 
     def _on_failed(self, error: MosaicError) -> None:

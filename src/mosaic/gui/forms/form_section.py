@@ -26,6 +26,8 @@ class FormSection(QWidget):
         self._title, self._theme, self._make_row = title, theme, make_row
         self._fields: list[Field] = []
         self._rows: dict[str, FieldRow] = {}
+        # Rows of fields that are not asked for now, as those of another algorithm.
+        self._spare: dict[str, FieldRow] = {}
         self.header: QPushButton | None = None
         self._chevron, self._count = QLabel(), label(role="caption")
         self._body = QWidget()
@@ -74,7 +76,7 @@ class FormSection(QWidget):
             name = "chevron-down" if self.header.isChecked() else "chevron-right"
             icon = self._theme.icon(name, self._theme.palette.muted)
             self._chevron.setPixmap(icon.pixmap(_ICON))
-        for row in self._rows.values():
+        for row in (*self._rows.values(), *self._spare.values()):
             row.draw()
 
     def _make_header(self) -> QPushButton:
@@ -104,24 +106,25 @@ class FormSection(QWidget):
         """Rows that still fit are used again: making one takes a hundred times as long."""
         wanted: dict[str, FieldRow] = {}
         for item in self._fields:
-            row = self._rows.pop(item.name, None)
+            row = self._rows.pop(item.name, None) or self._spare.pop(item.name, None)
             if row is not None and row.can_show(item):
                 if row.field != item:
                     row.set_field(item)
             else:
                 if row is not None:
-                    self._drop(row)
+                    self._put_away(row)
+                    row.deleteLater()
                 row = self._make_row(item)
             wanted[item.name] = row
         for row in self._rows.values():
-            self._drop(row)
+            self._put_away(row)
+        self._spare.update(self._rows)
         self._rows = wanted
         for place, row in enumerate(wanted.values()):
             found = self._body_layout.itemAt(place)
             if found is None or found.widget() is not row:
                 self._body_layout.insertWidget(place, row)
 
-    def _drop(self, row: FieldRow) -> None:
+    def _put_away(self, row: FieldRow) -> None:
         self._body_layout.removeWidget(row)
         row.hide()
-        row.deleteLater()
