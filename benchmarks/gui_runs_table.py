@@ -13,7 +13,8 @@ import dataclasses
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -65,7 +66,7 @@ def timed_ms(act: Callable[[], object]) -> float:
     return (time.perf_counter() - began) * 1e3
 
 
-def median_ms(acts: list[Callable[[], object]]) -> float:
+def median_ms(acts: Iterable[Callable[[], object]]) -> float:
     return statistics.median(timed_ms(act) for act in acts)
 
 
@@ -141,15 +142,15 @@ def measure(
     assert model.rowCount() == widget.rowCount() == RUNS
 
     typed = ["c", "ca", "car", "cart", "cartp", "cartp state:f", "lunar", "seed77", ""]
-    ours = median_ms([lambda text=text: panel.filter_field.setText(text) for text in typed])
-    plain = median_ms([lambda text=text: hide_others(widget, text) for text in [*typed[:5], ""]])
+    ours = median_ms(partial(panel.filter_field.setText, text) for text in typed)
+    plain = median_ms(partial(hide_others, widget, text) for text in [*typed[:5], ""])
     row("one keystroke in the filter", ours, plain)
     assert model.rowCount() == RUNS
 
     orders = (Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder)
     columns = (Column.NAME, Column.RETURN, Column.STATE, Column.ELAPSED)
-    ours = median_ms([lambda c=c, o=o: table.sort_by(c, o) for c in columns for o in orders])
-    plain = median_ms([lambda c=c, o=o: widget.sortItems(c, o) for c in columns for o in orders])
+    ours = median_ms(partial(table.sort_by, c, o) for c in columns for o in orders)
+    plain = median_ms(partial(widget.sortItems, c, o) for c in columns for o in orders)
     row("sort by a column", ours, plain)
     table.sort_by(Column.STARTED, Qt.SortOrder.DescendingOrder)
 
@@ -166,9 +167,9 @@ def measure(
         model.refresh()
         table.viewport().repaint()
 
-    ours = median_ms([lambda n=n: news(n) for n in range(2, 2 + REPEATS)])
+    ours = median_ms(partial(news, n) for n in range(2, 2 + REPEATS))
     plain = median_ms(
-        [lambda n=n: change_items(widget, newer(records[-NEWS:], n)) for n in range(2, 2 + REPEATS)]
+        partial(change_items, widget, newer(records[-NEWS:], n)) for n in range(2, 2 + REPEATS)
     )
     row(f"{NEWS} runs report at once, painted", ours, plain)
 

@@ -39,7 +39,11 @@ DESCRIPTIONS = CATALOGUE_FILE.parent / "descriptions"
 _GRID_REWARD = "Success pays 1, less up to 0.9 for the steps it took."
 _GRID_TEXT = "The instruction is text and not part of the image."
 _OLD_MUJOCO = "Version 4, with the rewards and observations of earlier publications."
-_PLAYABLE_WITH_CONTINUOUS_ACTIONS = ("CarRacing",)
+# As many motors as a person has fingers for.
+_PLAYABLE_WITH_CONTINUOUS_ACTIONS = (
+    *("CarRacing", "LunarLanderContinuous", "BipedalWalker", "BipedalWalkerHardcore"),
+    *("MountainCarContinuous", "Pendulum"),
+)
 # The wheel of minigrid lacks the images WFC levels are grown from; Pusher-v4 needs MuJoCo 2.
 _NOT_MAKEABLE = ("MiniGrid-WFC-", "Pusher-v4")
 _VARIANT = re.compile(r"(\d+)x\d+|([SNR])(\d+)|([A-Z][a-z]+)")

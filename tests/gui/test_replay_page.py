@@ -145,9 +145,7 @@ def test_long_lists_come_a_page_at_a_time_and_jumps_find_the_best(
     assert not model.canFetchMore(QModelIndex())
     best = next(daemon.client.episodes(run_id, 1, "best")).episode_index
     view.episodes.jump("best")
-    qtbot.waitUntil(
-        lambda: view._heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS
-    )
+    qtbot.waitUntil(lambda: view._heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS)
 
 
 def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(

@@ -43,7 +43,7 @@ MAX_SLOTS = 64
 MAX_FRAME_BYTES = 64 * 2**20
 MAX_SIDE = 4096  # of a frame
 DEFAULT_BYTES = 8 * 2**20  # of a run
-DEFAULT_SLOTS = 4
+DEFAULT_SLOTS = 8
 DEFAULT_MAX_DIM = 480
 LEASE_NS = 3_000_000_000  # how long a viewer asks for at once
 

@@ -20,7 +20,7 @@ from mosaic.gui.state.chart_picture import Evaluations
 from mosaic.gui.state.runs_state import RunsState
 
 # New names are rare once a run has begun.
-_AGAIN_S = 2.0
+_AGAIN_S = 1.0
 _EVALUATION_POINTS = 200
 
 

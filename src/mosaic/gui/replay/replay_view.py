@@ -122,8 +122,10 @@ class ReplayView(StagePage):
         self.episodes.leave()
         for job in self._jobs:
             job.end()
-        for ending in filter(None, (thread, *self._jobs)):
-            ending.join(_END_WAIT_S)
+        for job in self._jobs:
+            job.join(_END_WAIT_S)
+        if thread is not None:
+            thread.join(_END_WAIT_S)
         self._jobs.clear()
 
     # What the person does

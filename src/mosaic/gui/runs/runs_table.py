@@ -86,6 +86,9 @@ class RunsTable(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        current = self.currentIndex()
+        if current.isValid() and self.visualRect(current).top() < event.oldSize().height():
+            self.scrollTo(current)  # it was in sight, and stays so when a card takes its room
         widths = column_widths(self.viewport().width())
         for column in Column:
             self.setColumnHidden(column, column not in widths)

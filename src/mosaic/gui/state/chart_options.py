@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -25,7 +26,7 @@ class ChartOptions:
     is_following: bool = True  # a chosen range moves on with the newest point
 
 
-def options_from(values: dict[str, object]) -> ChartOptions:
+def options_from(values: Mapping[str, object]) -> ChartOptions:
     """Settings as they were written; whatever makes no sense is as if it were not there."""
     usual = ChartOptions()
     try:

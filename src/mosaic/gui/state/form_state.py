@@ -114,14 +114,6 @@ class FormState:
                 refused.append(name)
         return refused
 
-    def entries(self, *, has_secrets: bool = False) -> dict[str, Any]:
-        """What was changed, as it was entered; without what must not be written anywhere."""
-        return {
-            name: entry
-            for name, entry in self._entries.items()
-            if has_secrets or name not in self._fields or self._fields[name].kind is not Kind.SECRET
-        }
-
     def take_out(self, names: Iterable[str]) -> dict[str, Any]:
         """Removes the entries of these fields and returns them, for `put_back`."""
         return {name: self._entries.pop(name) for name in names if name in self._entries}

@@ -19,16 +19,13 @@ class FamilyChoice(NamedTuple):
     ids: tuple[str, ...]
 
 
-def family_choices(
-    environments: Iterable[EnvironmentInfo], *, is_for_people: bool = False
-) -> list[FamilyChoice]:
-    """In the order of the catalogue; for people, only what a keyboard can play."""
+def family_choices(environments: Iterable[EnvironmentInfo]) -> list[FamilyChoice]:
+    """In the order of the catalogue, and last the ids that are in none."""
     ids: dict[str, list[str]] = {}
     titles: dict[str, str] = {}
     for item in environments:
-        if not is_for_people or "human" in item.control_modes:
-            ids.setdefault(item.family, []).append(item.id)
-            titles[item.family] = item.family_title or item.family.replace("_", " ").capitalize()
+        ids.setdefault(item.family, []).append(item.id)
+        titles[item.family] = item.family_title or item.family.replace("_", " ").capitalize()
     found = [FamilyChoice(name, titles[name], tuple(listed)) for name, listed in ids.items()]
     return [*found, FamilyChoice(CUSTOM, CUSTOM_TITLE, ())]
 

@@ -34,8 +34,6 @@ MODE, LIMIT = "video_mode", "fastlane_grid_limit"
 _PLACE = "Where it runs"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
-__all__ = ["WORKER", "ScriptForm"]
-
 
 class ScriptForm(LaunchForm):
     operation = Operation.SCRIPT

@@ -1,0 +1,100 @@
+"""Stage: the real window without a screen, waited for and photographed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QEnterEvent
+from PySide6.QtWidgets import QApplication
+
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.gui.application import Application
+from mosaic.gui.state.workbench_state import Connection, WorkbenchState
+from screenshot_scenes.sample_home import SampleHome
+
+SMALL, LARGE = (1280, 800), (2560, 1440)
+DARK, LIGHT = "dark", "light"
+_SETTLE_S = 0.4
+_WAIT_S = 30.0
+
+
+class Stage:
+    def __init__(self, qt: QApplication, home: SampleHome, folder: Path) -> None:
+        self._qt, self._folder = qt, folder
+        self.sizes: dict[str, int] = {}
+        self.missed: list[str] = []
+        self.application = Application(
+            qt, home.home, lambda: AsyncTrainerClient(home.home, autostart=False), theme_name=DARK
+        )
+        self.window = self.application.window
+        self.application.start()
+        self._dress(DARK, SMALL)
+        self.until(lambda: self.state.connection is Connection.ONLINE, "the daemon")
+        self.until(lambda: bool(self.state.workers and self.state.environments), "the catalogue")
+
+    def close(self) -> None:
+        self.application.close()
+
+    @property
+    def state(self) -> WorkbenchState:
+        return self.application.state
+
+    def run(self, command: str) -> None:
+        self.application.workbench.commands.trigger(command)
+
+    # Waiting
+
+    def until(self, is_so: Callable[[], object], what: str, seconds: float = _WAIT_S) -> None:
+        """Says what it waited for in vain, and goes on: the other pictures are still wanted."""
+        end = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() > end:
+                self.missed.append(f"waited {seconds:g} s in vain for {what}")
+                return
+            self._qt.processEvents()
+            time.sleep(0.005)
+
+    def spend(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._qt.processEvents()
+            time.sleep(0.005)
+
+    def select(self, *run_ids: str) -> None:
+        self.state.select(run_ids)
+        self.until(lambda: self.state.details is not None, "the run's details")
+
+    def show_tab(self, tab_id: str) -> None:
+        self.state.ask_tab(tab_id)
+        panel = self.window.tabs_panel
+        self.until(lambda: panel.current_id == tab_id, f"the tab {tab_id}", 10)
+
+    # Taking pictures
+
+    def shoot(self, scene: str, *, is_main: bool = False, settle_s: float = _SETTLE_S) -> None:
+        """Dark and small; a main scene also light, and large."""
+        self._save(scene, DARK, settle_s)
+        if is_main:
+            self._dress(LIGHT, SMALL)
+            self._save(scene, LIGHT, settle_s)
+            self._dress(LIGHT, LARGE)
+            self._save(f"{scene}-large", LIGHT, settle_s)
+            self._dress(DARK, LARGE)
+            self._save(f"{scene}-large", DARK, settle_s)
+            self._dress(DARK, SMALL)
+            self.spend(settle_s)
+
+    def _dress(self, theme: str, size: tuple[int, int]) -> None:
+        self.application.theme.choose(theme)
+        self.window.resize(*size)
+
+    def _save(self, scene: str, theme: str, settle_s: float) -> None:
+        self.spend(settle_s)
+        path = self._folder / f"workbench-{scene}-{theme}.png"
+        if not self.window.grab().save(str(path), "PNG", 0):
+            raise RuntimeError(f"{path} could not be written")
+        self.sizes[path.name] = path.stat().st_size
+        print(f"{path.name:44} {path.stat().st_size / 1000:7.0f} kB", flush=True)
