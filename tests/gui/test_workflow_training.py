@@ -29,7 +29,7 @@ def person(qtbot: QtBot, application: Application) -> Person:
 def points(tab: ChartsTab) -> int:
     """Of the first chart of a return."""
     card = next((card for card in tab.cards if is_return(card.metric_name)), None)
-    return max((len(curve.x) for curve in card.plot.curves), default=0) if card else 0
+    return max((len(curve.xs) for curve in card.plot.curves), default=0) if card else 0
 
 
 def start_training(person: Person, timesteps: int) -> str:
@@ -52,7 +52,7 @@ def test_train_watch_stop_and_go_on(person: Person, daemon: DaemonHarness) -> No
 
     live = person.page(Page.LIVE, LiveView)
     person.see(lambda: "8 envs" in live.hud.text)
-    assert all(not live.canvas.box(slot).isEmpty() for slot in range(8))
+    person.see(lambda: all(not live.canvas.box(slot).isEmpty() for slot in range(8)))
     painted = live.canvas.painted_pictures
     person.see(lambda: live.canvas.painted_pictures > painted + 16)
 

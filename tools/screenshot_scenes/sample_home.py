@@ -41,7 +41,7 @@ class SampleHome:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.mosaic("daemon", "stop", "--stop-runs", must_succeed=False)
+        self.mosaic("daemon", "stop", "--kill-runs", must_succeed=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def mosaic(self, *words: str, must_succeed: bool = True) -> str:

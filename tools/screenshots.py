@@ -1,0 +1,52 @@
+"""Pictures of the workbench for the documentation: real runs, a real daemon, no screen.
+
+Everything happens in a folder that is deleted at the end; only docs/images keeps something.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication
+from screenshot_scenes import scenes
+from screenshot_scenes.sample_home import SampleHome
+from screenshot_scenes.sample_runs import make_runs
+from screenshot_scenes.stage import Stage
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, default=IMAGES, help="default: docs/images")
+    folder: Path = parser.parse_args().into
+    folder.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with SampleHome() as home:
+        qt = QApplication(sys.argv[:1])
+        stage = Stage(qt, home, folder)
+        try:
+            scenes.shoot_empty(stage)
+            runs = make_runs(home)
+            for scene in scenes.WITH_RUNS:
+                scene(stage, runs)
+            scenes.shoot_live(stage, home, runs)
+            scenes.shoot_lost(stage, home)
+        finally:
+            stage.close()
+    total = sum(stage.sizes.values())
+    print(f"{len(stage.sizes)} pictures, {total / 1e6:.1f} MB, {time.monotonic() - began:.0f} s")
+    for sentence in stage.missed:
+        print(sentence, file=sys.stderr)
+    return 1 if stage.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
