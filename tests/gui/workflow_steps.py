@@ -54,6 +54,7 @@ class Person:
         self.launch = self.window.launch_panel
         self.runs = self.window.runs_panel
         self.window.activateWindow()
+        self.see(self.window.isActiveWindow)
 
     # Eyes
 
@@ -190,6 +191,7 @@ class Person:
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = NO_MODIFIER) -> None:
         """Whatever has the keyboard gets it."""
+        assert QApplication.activeWindow() is not None, "no window has the keyboard"
         self.qtbot.keyClick(QApplication.focusWidget() or self.window, key, modifier)
 
     # The form

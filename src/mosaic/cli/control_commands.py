@@ -24,6 +24,7 @@ def add(commands: Any) -> None:
     stop = commands.add_parser("stop", help="stop runs, gently first")
     stop.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
     stop.add_argument("--grace", type=float, metavar="S", help="seconds before it is killed")
+    stop.add_argument("--reason", default="", metavar="TEXT", help="kept with the run")
     stop.add_argument(
         "--wait",
         action=argparse.BooleanOptionalAction,
@@ -43,7 +44,7 @@ def add(commands: Any) -> None:
 
 def stop_runs(arguments: argparse.Namespace) -> int:
     def stop(client: TrainerClient, run_id: str) -> None:
-        record = client.stop_run(run_id, grace_s=arguments.grace)
+        record = client.stop_run(run_id, arguments.reason, grace_s=arguments.grace)
         name = printable(record.run_name)
         if not arguments.wait:
             say(f"stopping {name} ({run_id})")

@@ -48,7 +48,7 @@ def say_end(record: RunRecord) -> None:
     elapsed = elapsed_s(record)
     parts = [f"after {duration(elapsed)}"] if elapsed is not None else []
     parts += progress_parts(record)
-    if record.stop_reason:
+    if record.stop_reason and record.outcome is Outcome.SUCCEEDED:
         parts.append(f"stopped by {record.stop_reason}")
     word = paint(state_word(record), state_colour(record))
     say(f"{word}: {printable(record.run_name)}  {', '.join(parts)}")
@@ -84,7 +84,10 @@ def say_run(record: RunRecord) -> None:
             ("state", f"{record.state}, {state_word(record)}{attempt}"),
             ("waiting", record.waiting),
             ("stalled", record.stalled),
-            ("stopped by", record.stop_reason),
+            (
+                "stopped by" if record.outcome is Outcome.SUCCEEDED else "why stopped",
+                record.stop_reason,
+            ),
             ("submitted", f"{moment(record.created_at)} ({age(record.created_at)})"),
             ("started", _known(moment, record.started_at)),
             ("finished", _known(moment, record.finished_at)),

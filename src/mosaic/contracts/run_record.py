@@ -55,7 +55,7 @@ class RunRecord:
     failure: FailureReason | None = None
     exit_code: int | None = None
     signal: int | None = None
-    # Why a run that succeeded stopped early, e.g. "max_steps"; empty otherwise.
+    # Why a run that succeeded stopped early, e.g. "max_steps", or why a person stopped it.
     stop_reason: str = ""
     stop_requested: bool = False
     # Why the run looks stuck ("process is stopped", "no heartbeat for 90 s"); empty when healthy.

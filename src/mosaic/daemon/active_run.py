@@ -67,4 +67,5 @@ class ActiveRun:
             failures=self.failures,
             max_attempts=self.config.retry.max_attempts,
             stop_requested=self.record.stop_requested,
+            stop_reason=self.record.stop_reason,
         )

@@ -6,7 +6,7 @@ instructions out, and reports what happened as the next event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mosaic.contracts.run_files import ExitRecord
@@ -31,6 +31,7 @@ class RunStatus:
     failures: int = 0  # attempts that ended in FAULT so far
     max_attempts: int = 1
     stop_requested: bool = False
+    stop_reason: str = ""  # in the words of who asked for the stop, if there were any
 
 
 # What can happen to a run.
@@ -70,7 +71,7 @@ class Unpaused:
 
 @dataclass(frozen=True)
 class StopRequested:
-    reason: str = "stopped by the user"
+    reason: str = ""  # in the person's own words, if there are any
 
 
 @dataclass(frozen=True)
@@ -212,10 +213,17 @@ def _decide(run: RunStatus, event: Event) -> Decision:
 
 def _stop(run: RunStatus, event: StopRequested) -> Decision:
     if run.state in (RunState.INIT, RunState.FAULT):
-        return _canceled(event.reason, {"stop_requested": True})
+        changes = {"stop_requested": True, "stop_reason": event.reason}
+        return _canceled(stop_sentence(event.reason), changes)
     if run.state in LIVE_STATES:
-        return Decision(None, event.reason, {"stop_requested": True}, (StopHost("user_cancel"),))
+        changes = {"stop_requested": True, "stop_reason": event.reason or run.stop_reason}
+        sentence = stop_sentence(event.reason)
+        return Decision(None, sentence, changes, (StopHost("user_cancel"),))
     return NOTHING
+
+
+def stop_sentence(reason: str) -> str:
+    return f"stopped by the user: {reason}" if reason else "stopped by the user"
 
 
 def _canceled(reason: str, changes: dict[str, Any] | None = None) -> Decision:
@@ -238,6 +246,9 @@ def _exit(run: RunStatus, event: Exited) -> Decision:
         changes["stop_reason"] = early_stop_reason(record) or event.worker_stop_reason
         reason = changes["stop_reason"] or "the worker ended normally"
     elif failure.kind is FailureKind.USER_CANCEL:
+        if run.stop_reason:
+            message = failure.message.replace(stop_sentence(""), stop_sentence(run.stop_reason), 1)
+            failure = replace(failure, message=message)
         changes["outcome"] = Outcome.CANCELED
         changes["failure"] = failure
         reason = failure.message

@@ -312,7 +312,7 @@ class Supervisor:
     # Stopping and pausing
 
     async def stop(self, run: ActiveRun, reason: str, grace_s: float | None) -> RunRecord:
-        record = await self.apply(run, StopRequested(reason or "stopped by the user"))
+        record = await self.apply(run, StopRequested(reason))
         if grace_s is not None and run.is_live:
             self._start_stopping(run, "user_cancel", grace_s)
         return record

@@ -13,7 +13,7 @@ from typing import Any
 from mosaic import __version__
 from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.run_record import RunRecord
-from mosaic.contracts.run_state import LIVE_STATES, RunState
+from mosaic.contracts.run_state import LIVE_STATES, FailureKind, RunState
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.bus.hub import Hub
@@ -149,7 +149,9 @@ class Trainer:
         if grace_s is not None and not 0 <= grace_s <= 3600:
             raise ConfigError(f"grace_s is {grace_s}; it must be 0 to 3600", field="grace_s")
         run = await self._not_over(run_id, "stopped")
-        return await self._supervisor.stop(run, reason[:MAX_REASON], grace_s)
+        # What clients send when nobody gave a reason.
+        words = "" if reason == FailureKind.USER_CANCEL else reason[:MAX_REASON]
+        return await self._supervisor.stop(run, words, grace_s)
 
     async def pause(self, run_id: str) -> RunRecord:
         run = await self._not_over(run_id, "paused")

@@ -28,7 +28,7 @@ def test_defaults() -> None:
 
 
 def test_slots() -> None:
-    assert watched_slots(parsed()) == (0, 4)
+    assert watched_slots(parsed()) == (0, 8)
     assert watched_slots(parsed("--grid", "8")) == (0, 8)
     assert watched_slots(parsed("--slot", "3")) == (3, 1)
     assert watched_slots(parsed("--slot", "0")) == (0, 1)

@@ -131,6 +131,18 @@ def test_stopping_a_live_run_asks_its_host_and_waits_for_the_exit(state: RunStat
     assert decision.instructions == (StopHost("user_cancel"),)
 
 
+def test_the_reason_of_a_stop_is_kept_until_the_run_is_over() -> None:
+    asked = decide(RunStatus(RunState.EXEC, 1), StopRequested("seen enough"))
+    assert asked.changes["stop_reason"] == "seen enough"
+    run = RunStatus(RunState.EXEC, 1, stop_requested=True, stop_reason="seen enough")
+    again = decide(run, StopRequested())  # somebody is impatient, and says nothing new
+    assert again.changes["stop_reason"] == "seen enough"
+    over = decide(run, Exited(exit_record(None, 9, stop_reason="user_cancel", was_killed=True)))
+    sentence = "stopped by the user: seen enough (killed after the grace period)"
+    assert over.changes["outcome"] is Outcome.CANCELED
+    assert over.changes["failure"].message == over.reason == sentence
+
+
 def test_a_run_that_ended_by_itself_just_before_the_stop_keeps_its_own_outcome() -> None:
     run = RunStatus(RunState.EXEC, 1, stop_requested=True)
     assert decide(run, Exited(exit_record(0))).changes["outcome"] is Outcome.SUCCEEDED

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from mosaic.errors import MosaicError
+from mosaic.files import atomic_write
 from mosaic.gui.charts.curve_plot import CurvePlot
 from mosaic.gui.state.chart_table import csv_text, file_stem
 from mosaic.gui.state.notices import Notice, Severity
@@ -60,7 +61,7 @@ class ChartExport(QObject):
 
         def write() -> None:
             try:
-                path.write_text(csv_text(curves, title), encoding="utf-8")
+                atomic_write(path, csv_text(curves, title).encode(), 0o644)
             except OSError as error:
                 raise _refused(path, error.strerror or "") from error
 
