@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -16,14 +18,12 @@ from mosaic.gui.state.chart_names import is_return
 from mosaic.gui.state.run_rows import Column
 from mosaic.gui.state.targets import Operation, Page
 from tests.daemon_harness import DaemonHarness
-from tests.gui.workflow_steps import CONTROL, Person
+from tests.gui.workflow_steps import CONTROL, Person, somebody
 
 
 @pytest.fixture
-def person(qtbot: QtBot, application: Application) -> Person:
-    made = Person(qtbot, application)
-    made.see_everything_ready()
-    return made
+def person(qtbot: QtBot, application: Application) -> Iterator[Person]:
+    yield from somebody(qtbot, application)
 
 
 def points(tab: ChartsTab) -> int:

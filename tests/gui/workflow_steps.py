@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -25,6 +25,7 @@ from mosaic.front.catalogue import algorithms
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.forms.field_row import FieldRow
+from mosaic.gui.shell.main_window import MainWindow
 from mosaic.gui.stage.stage_page import StagePage
 from mosaic.gui.state.run_rows import Column
 from mosaic.gui.state.targets import Page
@@ -40,6 +41,22 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 NO_MODIFIER = Qt.KeyboardModifier.NoModifier
 Key = Qt.Key
 
+
+class WindowWatch(QObject):
+    """Notes every window that opens by itself: a widget that was shown before it had a place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strays: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
+            is_stray = watched.isWindow() and watched.parentWidget() is None
+            if is_stray and not isinstance(watched, MainWindow):
+                self.strays.append(repr(watched))
+        return False
+
+
 PageT = TypeVar("PageT", bound=StagePage)
 TabT = TypeVar("TabT", bound=RunTab)
 WidgetT = TypeVar("WidgetT", bound=QWidget)
@@ -53,8 +70,15 @@ class Person:
         self.window, self.state = application.window, application.state
         self.launch = self.window.launch_panel
         self.runs = self.window.runs_panel
+        self.watch = WindowWatch()
+        QApplication.instance().installEventFilter(self.watch)
         self.window.activateWindow()
         self.see(self.window.isActiveWindow)
+
+    def leave(self) -> None:
+        """At the end; only the window itself has ever opened."""
+        QApplication.instance().removeEventFilter(self.watch)
+        assert not self.watch.strays
 
     # Eyes
 
@@ -242,6 +266,14 @@ class Person:
         index = self.runs.model.index(row, column)
         table.scrollTo(index)
         return table.visualRect(index)
+
+
+def somebody(qtbot: QtBot, application: Application) -> Iterator[Person]:
+    """For fixtures: a person in front of a window that has found its daemon."""
+    person = Person(qtbot, application)
+    person.see_everything_ready()
+    yield person
+    person.leave()
 
 
 def pick(person: Person, combo: QComboBox, text: str) -> None:

@@ -84,10 +84,7 @@ def say_run(record: RunRecord) -> None:
             ("state", f"{record.state}, {state_word(record)}{attempt}"),
             ("waiting", record.waiting),
             ("stalled", record.stalled),
-            (
-                "stopped by" if record.outcome is Outcome.SUCCEEDED else "why stopped",
-                record.stop_reason,
-            ),
+            ("stopped because", record.stop_reason),
             ("submitted", f"{moment(record.created_at)} ({age(record.created_at)})"),
             ("started", _known(moment, record.started_at)),
             ("finished", _known(moment, record.finished_at)),

@@ -54,8 +54,6 @@ class ConfigTab(TabPage):
         self.json.setAccessibleName("The config as JSON")
         self.json.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._stack = QStackedLayout()
-        self._stack.addWidget(self.tree)
-        self._stack.addWidget(self.json)
         self._lay_out(content)
         workbench.state.catalogue_changed.connect(self._on_catalogue_changed)
         self.say("Loading the config…")
@@ -110,6 +108,9 @@ class ConfigTab(TabPage):
         layout.addWidget(self.lineage)
         layout.addWidget(self.changed)
         layout.addLayout(self._stack, 1)
+        # Filled when it has a place: before, Qt would open a window for its first page.
+        self._stack.addWidget(self.tree)
+        self._stack.addWidget(self.json)
         layout.addWidget(self.nothing_found)
         layout.addLayout(buttons)
 

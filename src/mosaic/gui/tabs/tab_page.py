@@ -22,13 +22,14 @@ class TabPage(RunTab):
         self.empty = EmptyState(workbench.theme, icon, "")
         self._content = content
         self._pages = QStackedLayout()
-        self._pages.addWidget(self.empty)
-        self._pages.addWidget(content)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 12, 8, 8)
         layout.setSpacing(8)
         layout.addWidget(self.banner)
         layout.addLayout(self._pages, 1)
+        # Filled when it has a place: before, Qt would open a window for its first page.
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(content)
 
     def say(self, title: str, text: str = "") -> None:
         """Instead of the content: why there is none, and what to do."""

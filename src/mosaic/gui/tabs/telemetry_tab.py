@@ -54,8 +54,6 @@ class TelemetryTab(TabPage):
         self.episodes_table.activated_row.connect(self._on_replay)
         self._nothing = EmptyState(theme, "pulse", "")
         self._tables = QStackedLayout()
-        for widget in (self.steps_table, self.episodes_table, self._nothing):
-            self._tables.addWidget(widget)
         self._bar = QWidget()
         bar = QHBoxLayout(self._bar)
         bar.setContentsMargins(0, 0, 0, 0)
@@ -69,6 +67,9 @@ class TelemetryTab(TabPage):
         layout.addWidget(self._bar)
         layout.addWidget(self.status)
         layout.addLayout(self._tables, 1)
+        # Filled when it has a place: before, Qt would open a window for its first page.
+        for widget in (self.steps_table, self.episodes_table, self._nothing):
+            self._tables.addWidget(widget)
         theme.changed.connect(self._draw)
         self._draw()
         self.say("Loading the telemetry…")

@@ -62,8 +62,6 @@ class WandbTab(TabPage):
             CONFIG: RowTable(theme, "W&B config"),
         }
         self._stack = QStackedLayout()
-        for table in self.tables.values():
-            self._stack.addWidget(table)
         self._lay_out(content)
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_MS)
@@ -109,6 +107,9 @@ class WandbTab(TabPage):
         layout.addWidget(self.problems)
         layout.addWidget(self.which)
         layout.addLayout(self._stack, 1)
+        # Filled when it has a place: before, Qt would open a window for its first page.
+        for table in self.tables.values():
+            self._stack.addWidget(table)
 
     def _on_due(self) -> None:
         if not self._is_final or self._facts is None or self._facts.has_more:
