@@ -1,4 +1,4 @@
-"""From the form to a trained policy: train, watch, stop, go on, and a training that fails."""
+"""From the form to a trained policy: train, watch, stop, and go on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mosaic.gui.live.live_view import LiveView
 from mosaic.gui.state.chart_names import is_return
 from mosaic.gui.state.run_rows import Column
 from mosaic.gui.state.targets import Operation, Page
+from mosaic.gui.tabs.config_tab import ConfigTab
 from tests.daemon_harness import DaemonHarness
 from tests.gui.workflow_steps import CONTROL, Person, somebody
 
@@ -77,9 +78,10 @@ def test_train_watch_stop_and_go_on(person: Person, daemon: DaemonHarness) -> No
     person.start()
     resumed = person.see_new_run(known)
     person.see_state(resumed, "succeeded")
-    record = daemon.client.get_run(resumed)
-    assert record.parent_run_id == run_id
-    assert record.progress.steps >= done
     steps = [point.step for point in daemon.client.recent_metrics(resumed, 1000)]
     assert steps and min(steps) >= done - 8 * 128, "it goes on from where it was stopped"
     assert person.cell(resumed, Column.PROGRESS)
+    config = person.open_tab("config", ConfigTab)
+    person.see(lambda: bool(config.lineage.links()))
+    person.click(config.lineage.links()[0])  # "Goes on from"
+    person.see(lambda: person.selected == [run_id])

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
     QFileDialog,
+    QLabel,
     QLineEdit,
     QMenu,
     QScrollArea,
@@ -274,6 +275,12 @@ def somebody(qtbot: QtBot, application: Application) -> Iterator[Person]:
     person.see_everything_ready()
     yield person
     person.leave()
+
+
+def texts(widget: QWidget) -> str:
+    """All the words that are to be seen in it."""
+    labels = widget.findChildren(QLabel)
+    return "\n".join(item.text() for item in labels if item.isVisible())
 
 
 def pick(person: Person, combo: QComboBox, text: str) -> None:

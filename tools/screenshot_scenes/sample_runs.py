@@ -25,8 +25,7 @@ class SampleRuns:
 
 def make_runs(home: SampleHome) -> SampleRuns:
     """Until all of them are over."""
-    scripts = home.start("watch", "--name", "lr-search", "--", "python", "lr_search.py")
-    failed = home.start("watch", "--name", "finetune", "--", "python", "finetune.py")
+    study = _watch(home, "lr_search")
     ppo = _train(home, "ppo", "40_000", "--seeds", "1..3")
     dqn = _train(home, "dqn", "25_000", "--seeds", "1..3", "--set", "learning_starts=1000")
     tracked = _train(
@@ -38,8 +37,10 @@ def make_runs(home: SampleHome) -> SampleRuns:
     )
     home.wait_for([*ppo])
     evaluation = home.start("eval", ppo[0], "--episodes", "20")
-    home.wait_for([*scripts, *failed, *dqn, *tracked, *evaluation])
-    return SampleRuns(ppo, dqn, tracked[0], scripts[0], failed[0], evaluation[0])
+    home.wait_for([*study, *dqn, *tracked, *evaluation])
+    failed = _watch(home, "finetune")
+    home.wait_for(failed)
+    return SampleRuns(ppo, dqn, tracked[0], study[0], failed[0], evaluation[0])
 
 
 def start_live(home: SampleHome) -> str:
@@ -47,7 +48,7 @@ def start_live(home: SampleHome) -> str:
     return _train(
         home,
         "ppo",
-        *("4_000_000", "--seed", "7", "--name", "ppo-live", "--set", "num_envs=8"),
+        *("20_000_000", "--seed", "7", "--name", "ppo-live", "--set", "num_envs=8"),
         *("--extra", "fastlane_grid_limit=8"),
     )[0]
 
@@ -61,9 +62,15 @@ def start_queued(home: SampleHome) -> str:
 
 def start_evaluation(home: SampleHome, policy: str) -> str:
     """Batch after batch."""
-    extra = ("--extra", "video_mode=grid", "--extra", "grid_limit=4")
     return home.start("eval", policy, "--repeat", "--batch-size", "10", "--name", "eval-live")[0]
 
 
 def _train(home: SampleHome, algorithm: str, steps: str, *words: str) -> list[str]:
     return home.start("train", algorithm, _ENVIRONMENT, "--total-timesteps", steps, *words)
+
+
+def _watch(home: SampleHome, program: str) -> list[str]:
+    """In a folder of its own, as a project has one."""
+    folder = home.scripts / program
+    name = program.replace("_", "-")
+    return home.start("watch", "--name", name, "--cwd", str(folder), "--", "python", "main.py")

@@ -76,7 +76,9 @@ def shoot_replay(stage: Stage, runs: SampleRuns) -> None:
     page.panel.seek(60)
     stage.spend(1.0)
     page.verify()
-    stage.shoot("replay", is_main=True, settle_s=1.5)
+    stage.until(stage.window.snackbar.isVisible, "the verdict")
+    stage.window.snackbar.dismiss()
+    stage.shoot("replay", is_main=True, settle_s=0.8)
 
 
 def shoot_play(stage: Stage, runs: SampleRuns) -> None:
@@ -86,7 +88,7 @@ def shoot_play(stage: Stage, runs: SampleRuns) -> None:
     stage.state.show_play(PlayTarget("CartPole-v1", Mode.HUMAN))
     stage.until(lambda: page.is_playing, "the game")
     canvas = page.game.picture.canvas
-    for key in (Qt.Key.Key_Left, Qt.Key.Key_Right) * 3:
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Left):
         QTest.keyPress(canvas, key)
         stage.spend(0.08)
         QTest.keyRelease(canvas, key)
@@ -143,7 +145,7 @@ def shoot_live(stage: Stage, home: SampleHome, runs: SampleRuns) -> None:
     page = stage.window.stage.page(Page.LIVE)
     assert isinstance(page, LiveView)
     stage.until(lambda: len(page.canvas._tiles) == 8, "eight pictures")
-    stage.spend(12)
+    stage.spend(5)
     stage.shoot("running", is_main=True, settle_s=1.0)
     page.canvas.enlarge(3)
     stage.shoot("tile")

@@ -14,9 +14,10 @@ from mosaic.gui.state.chart_evaluations import (
     evaluations_of,
     lineage_of,
 )
-from mosaic.gui.state.chart_runs import MAX_RUNS, has_charts, looks_of, nothing_to_show
+from mosaic.gui.state.chart_runs import MAX_RUNS, looks_of, nothing_to_show
 from mosaic.gui.state.run_colours import RunColours
 from mosaic.gui.state.runs_state import RunsState
+from mosaic.gui.state.tab_presence import has_charts
 
 
 def record(run_id: str, is_over: bool = True, **changes: Any) -> RunRecord:

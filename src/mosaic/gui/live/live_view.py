@@ -298,12 +298,13 @@ class LiveView(StagePage):
         situation, is_run = self.situation, record is not None
         self._name.setText(record.run_name if record else "Live frames")
         self._badge.setVisible(is_run)
-        self.bar.setVisible(is_run)
         if record is not None:
             self._badge.show_word(state_word(record))
             self.bar.show_paused(is_paused(record), can_pause(record, self._details))
         has_pictures = situation.screen is Screen.PICTURES
         self._stack.setCurrentWidget(self.pane if has_pictures else self.message)
+        # Nothing to choose where no picture will come any more.
+        self.bar.setVisible(is_run and (has_pictures or situation.is_watched))
         if has_pictures:
             self.canvas.show_veil(situation.veil)
             self.offers.show_offers(situation.offers)

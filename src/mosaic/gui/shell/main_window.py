@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QVBoxLayout, QWidget
 
 from mosaic.gui.launch.launch_panel import LaunchPanel
 from mosaic.gui.runs.runs_panel import RunsPanel
 from mosaic.gui.shell.about_overlay import AboutOverlay
 from mosaic.gui.shell.connection_banner import ConnectionBanner
+from mosaic.gui.shell.dock_shares import DockShares
 from mosaic.gui.shell.full_screen import FullScreen
 from mosaic.gui.shell.header import Header
 from mosaic.gui.shell.menus import Menus
@@ -25,7 +26,7 @@ from mosaic.gui.widgets.roles import with_role
 from mosaic.gui.workbench import Workbench
 
 FIRST_SIZE = (1280, 800)
-_LEFT_WIDTH, _RIGHT_WIDTH, _BOTTOM_HEIGHT = 300, 380, 220
+_LEAST_LEFT = 292  # less would cut the form off
 _EDGE = 8
 # Counts up when docks change, so that an old arrangement is not forced on them.
 _LAYOUT_VERSION = 1
@@ -40,6 +41,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setObjectName("window")
         self.setWindowTitle("MOSAIC")
+        self._docks: DockShares | None = None  # while it is empty
+        self.full_screen = FullScreen(self)
         self.resize(*FIRST_SIZE)
 
     def fill(self, workbench: Workbench) -> None:
@@ -58,9 +61,8 @@ class MainWindow(QMainWindow):
         self.launch_dock = self._dock("Agent", self.launch_panel, areas.LeftDockWidgetArea)
         self.tabs_dock = self._dock("Run", self.tabs_panel, areas.RightDockWidgetArea)
         self.runs_dock = self._dock("Runs", self.runs_panel, areas.BottomDockWidgetArea)
-        sides = [self.launch_dock, self.tabs_dock]
-        self.resizeDocks(sides, [_LEFT_WIDTH, _RIGHT_WIDTH], Qt.Orientation.Horizontal)
-        self.resizeDocks([self.runs_dock], [_BOTTOM_HEIGHT], Qt.Orientation.Vertical)
+        self.launch_dock.setMinimumWidth(_LEAST_LEFT)
+        self._docks = DockShares(self, self.launch_dock, self.tabs_dock, self.runs_dock)
         self._restore()
         self._add_commands()
 
@@ -75,6 +77,11 @@ class MainWindow(QMainWindow):
         self.snackbar.dismiss()  # its timer ends with it
         super().closeEvent(event)
         self.closed.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._docks is not None and not self.full_screen.is_on:
+            self._docks.fit(event.size())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.full_screen.is_on:
@@ -110,7 +117,6 @@ class MainWindow(QMainWindow):
     def _add_commands(self) -> None:
         """After the panels: each has added its own."""
         workbench = self._workbench
-        self.full_screen = FullScreen(self)
         self.palette_overlay = CommandPalette(workbench, self)
         self.shortcuts_overlay = ShortcutsOverlay(workbench.commands, self)
         self.about_overlay = AboutOverlay(workbench.home, self)

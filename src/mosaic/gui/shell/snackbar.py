@@ -109,7 +109,10 @@ class Snackbar(QWidget):
 
     def _place(self) -> None:
         window = self._window
-        width = min(_MOST_WIDTH, window.width() - 2 * _EDGE, self.sizeHint().width() + 40)
+        # On one line where there is room: a text that may be wrapped asks for a square.
+        beside = self.sizeHint().width() - self._text.sizeHint().width()
+        line = self._text.fontMetrics().horizontalAdvance(self._text.text()) + 4
+        width = min(_MOST_WIDTH, window.width() - 2 * _EDGE, beside + line)
         self.setFixedWidth(max(width, 240))
         self.adjustSize()
         left = (window.width() - self.width()) // 2

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QStackedLayout, QWidget
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QLayout, QStackedLayout, QWidget
 
 from mosaic.gui.stage.stage_page import StagePage
 from mosaic.gui.state.targets import Page
 from mosaic.gui.widgets.roles import with_role
 from mosaic.gui.workbench import Workbench
+
+_SMALLEST = QSize(480, 280)
 
 
 class StageView(QWidget):
@@ -21,6 +24,9 @@ class StageView(QWidget):
         self._shown: StagePage | None = None
         self._layout = QStackedLayout(self)
         self._layout.setContentsMargins(1, 1, 1, 1)
+        # A page that would like more room must not push the docks aside when it is opened.
+        self._layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
+        self.setMinimumSize(_SMALLEST)
         workbench.state.page_changed.connect(self._on_page_changed)
         self._on_page_changed(workbench.state.page.value)
 
@@ -31,6 +37,10 @@ class StageView(QWidget):
             self._pages[page] = made
             self._layout.addWidget(made)
         return self._pages[page]
+
+    def minimumSizeHint(self) -> QSize:
+        """The widest page, as it was last arranged, does not keep the window wide."""
+        return _SMALLEST
 
     def close_pages(self) -> None:
         if self._shown is not None:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.state.chart_picture import RunLook
 from mosaic.gui.state.run_colours import CURVES, RunColours
 from mosaic.gui.state.runs_state import RunsState
 
 # Curves of more runs cannot be told apart, and nobody waits for them gladly.
 MAX_RUNS = 50
-
-
-def has_charts(record: RunRecord) -> bool:
-    """A run that measures something, or may do so yet."""
-    return not record.is_over or record.started_at is not None
 
 
 def looks_of(run_ids: Iterable[str], runs: RunsState, colours: RunColours) -> tuple[RunLook, ...]:

@@ -13,6 +13,7 @@ from mosaic.gui.state.runs_offers import RunAction
 _LONGEST = 300
 _LONGEST_COMMAND = 48
 _ENDED = " ended with "
+_FOLDER = re.compile(r"^/(?:[^\s/]+/)*(?=[^\s/])")  # of the program
 _TAIL = 20
 # Where the daemon has no hint of its own.
 _HINTS = {
@@ -101,8 +102,11 @@ def _known_advice(text: str) -> str:
 def _short_command(message: str) -> str:
     """What went wrong comes after the command, and must not be cut off because of it."""
     command, ended, rest = message.partition(_ENDED)
-    if not ended or len(command) <= _LONGEST_COMMAND:
+    if not ended:
         return message
+    command = _FOLDER.sub("", command)
+    if len(command) <= _LONGEST_COMMAND:
+        return f"{command}{ended}{rest}"
     return f"{command[:_LONGEST_COMMAND].rstrip()}…{ended}{rest}"
 
 

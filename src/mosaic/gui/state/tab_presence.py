@@ -8,6 +8,11 @@ from typing import Any
 from mosaic.contracts.run_record import RunRecord
 
 
+def has_charts(record: RunRecord) -> bool:
+    """A run that measures something, or may do so yet."""
+    return not record.is_over or record.started_at is not None
+
+
 def has_telemetry(record: RunRecord) -> bool:
     """Every run: where there are no steps, the tab says so, and why."""
     return True

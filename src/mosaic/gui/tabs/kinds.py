@@ -6,7 +6,6 @@ Makers import their tab when it is first shown, so that the window opens without
 from __future__ import annotations
 
 from mosaic.gui.state import tab_presence as presence
-from mosaic.gui.state.chart_runs import has_charts
 from mosaic.gui.state.checkpoint_cards import has_checkpoints_tab
 from mosaic.gui.state.live_table import has_frames
 from mosaic.gui.tabs.run_tab import RunTab, TabKind
@@ -74,7 +73,7 @@ def _checkpoints(workbench: Workbench) -> RunTab:
 
 
 TAB_KINDS: tuple[TabKind, ...] = (
-    TabKind("charts", "Charts", "chart-line", has_charts, _charts),
+    TabKind("charts", "Charts", "chart-line", presence.has_charts, _charts),
     TabKind("fastlane", "FastLane", "view-grid-outline", has_frames, _fastlane),
     TabKind(
         "checkpoints", "Checkpoints", "content-save-outline", has_checkpoints_tab, _checkpoints

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from importlib import resources
 from pathlib import Path
@@ -26,7 +27,6 @@ class Theme(QObject):
     def __init__(self, application: QApplication, name: str = SYSTEM) -> None:
         super().__init__()
         self._application = application
-        self._folder = QTemporaryDir()  # style sheets take pictures from files only
         self.name = name
         self.palette = _palette_of(name)
         hints = QGuiApplication.styleHints()
@@ -65,12 +65,15 @@ class Theme(QObject):
             self.changed.emit()
 
     def _dress(self) -> None:
+        sheet = style_sheet(self.palette, self._pictures(), self._mono())
+        if sheet == self._application.styleSheet():
+            return  # it wears this already, and dressing visits every widget
         self._application.setStyle("Fusion")
         font = self._application.font()
         font.setPixelSize(tokens.FONT)
         self._application.setFont(font)
         self._application.setPalette(_qt_palette(self.palette))
-        self._application.setStyleSheet(style_sheet(self.palette, self._pictures(), self._mono()))
+        self._application.setStyleSheet(sheet)
 
     def _mono(self) -> str:
         return f'"{self.mono_font().family()}", monospace'
@@ -84,11 +87,17 @@ class Theme(QObject):
         }
         paths = {}
         for key, (name, colour) in pictures.items():
-            path = Path(self._folder.path()) / f"{key}-{self.palette.name}.png"
+            path = Path(_picture_folder().path()) / f"{key}-{self.palette.name}.png"
             if not path.exists():
                 icon(name, colour).pixmap(_CHECK_SIZE).save(str(path))
             paths[key] = path.as_posix()
         return paths
+
+
+@functools.cache
+def _picture_folder() -> QTemporaryDir:
+    """Style sheets take pictures from files only; these go with the program."""
+    return QTemporaryDir()
 
 
 def style_sheet(palette: Palette, pictures: dict[str, str], mono: str) -> str:

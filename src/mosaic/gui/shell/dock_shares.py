@@ -1,0 +1,42 @@
+"""DockShares: docks that nobody dragged keep their share of the window when it changes its size."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+from mosaic.gui.state.dock_sizes import DockSizes, dock_sizes, shared
+
+_RESIZE = QEvent.Type.Resize
+
+
+class DockShares(QObject):
+    def __init__(
+        self, window: QMainWindow, left: QDockWidget, right: QDockWidget, bottom: QDockWidget
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._left, self._right, self._bottom = left, right, bottom
+        self._settled = window.size()
+        self._now = dock_sizes(window.width(), window.height())
+        self._give(self._now)
+        for dock in (left, right, bottom):
+            dock.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # In a window that is being resized docks give way: that is nobody's wish.
+        if event.type() == _RESIZE and self._window.size() == self._settled:
+            self._now = DockSizes(self._left.width(), self._right.width(), self._bottom.height())
+        return super().eventFilter(watched, event)
+
+    def fit(self, size: QSize) -> None:
+        """The window has this size now."""
+        before = dock_sizes(self._settled.width(), self._settled.height())
+        after = dock_sizes(size.width(), size.height())
+        self._settled = size
+        self._give(shared(self._now, before, after))
+
+    def _give(self, sizes: DockSizes) -> None:
+        across, down = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        self._window.resizeDocks([self._left, self._right], [sizes.left, sizes.right], across)
+        self._window.resizeDocks([self._bottom], [sizes.bottom], down)

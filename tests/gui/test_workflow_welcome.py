@@ -1,0 +1,67 @@
+"""The welcome page: each of its three examples works with one click."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from mosaic.gui.application import Application
+from mosaic.gui.live.live_view import LiveView
+from mosaic.gui.play.play_view import PlayView
+from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.state.examples import Start
+from mosaic.gui.state.targets import Mode, Page
+from mosaic.gui.welcome.welcome_view import WelcomeView
+from tests.gui.workflow_steps import Person, somebody
+
+
+@pytest.fixture
+def person(qtbot: QtBot, application: Application) -> Iterator[Person]:
+    yield from somebody(qtbot, application)
+
+
+def click_example(person: Person, start: Start) -> None:
+    welcome = person.page(Page.WELCOME, WelcomeView)
+    person.click_when_ready(welcome.cards[start].button)
+
+
+def test_training_is_watched_at_once(person: Person) -> None:
+    pytest.importorskip("torch", reason="the learner needs torch")
+    assert person.runs.empty.isVisible(), "the table of runs says what to do, too"
+    click_example(person, Start.TRAIN)
+    run_id = person.see_new_run(set())
+    live = person.page(Page.LIVE, LiveView)
+    person.see(lambda: live.canvas.painted_pictures > 4)
+    assert "envs" in live.hud.text
+    person.see_state(run_id, "running")
+    person.choose("Run", "Stop")
+    person.see_state(run_id, "canceled")
+
+
+def test_the_pilot_lands_in_the_replay(person: Person) -> None:
+    pytest.importorskip("Box2D", reason="LunarLander needs Box2D")
+    click_example(person, Start.WATCH)
+    view = person.page(Page.REPLAY, ReplayView)
+    person.see(lambda: view.panel.image is not None)
+    run_id = person.see_new_run(set())
+    person.see_state(run_id, "succeeded")
+    assert person.record(run_id).env_id == "LunarLander-v3"
+    person.press(Qt.Key.Key_Period)
+    person.see(lambda: view.panel.hud.place.text().startswith("step 1 / "))
+
+
+def test_playing_begins_with_a_key(person: Person) -> None:
+    click_example(person, Start.PLAY)
+    view = person.page(Page.PLAY, PlayView)
+    person.see(lambda: view.is_playing and view.game.picture.has_focus)
+    assert person.state.mode is Mode.HUMAN and person.launch.modes.value == "human"
+    assert view.game.picture.keys.isVisible()
+    person.press(Qt.Key.Key_Right)
+    person.see(lambda: view.game.now.step > 0)
+    person.press(Qt.Key.Key_Escape)
+    person.press(Qt.Key.Key_Escape)
+    person.see(lambda: view.session is None)
+    person.see(lambda: view.message.second.text() == "Replay")
