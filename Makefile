@@ -7,7 +7,7 @@ DEV_STAMP := $(VENV)/.installed-dev
 RUN_EXTRAS := baseline,cleanrl,gui
 DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
-.PHONY: run test lint types imports bench learn chaos docs site proto clean
+.PHONY: run test lint types imports bench learn chaos docs screenshots site proto clean
 
 run: $(STAMP)  ## set up, then open the workbench; without a screen, train with live progress
 	@$(PY) tools/first_run.py
@@ -39,6 +39,9 @@ docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
 	$(PY) tools/contract_schemas.py
 	$(PY) tools/algorithm_schemas.py
 	$(PY) tools/environment_catalogue.py
+
+screenshots: $(DEV_STAMP)  ## take the pictures of the workbench again: about four minutes
+	$(PY) tools/screenshots.py
 
 site: $(DEV_STAMP)  ## the documentation as web pages in build/site; a warning is an error
 	$(PY) -m sphinx -W --keep-going -q -b html docs build/site

@@ -128,7 +128,8 @@ def test_taking_over_and_handing_back(
     qtbot.keyClick(canvas, Key.Key_T)
     qtbot.waitUntil(lambda: game.now.is_human, timeout=WAIT_MS)
     step = game.now.step
-    assert game.bar.hands.text() == "Hand back · T"
+    assert game.bar.hands.text() == "Hand back"
+    assert game.bar.hands.toolTip() == "Hand back (T)"
     qtbot.keyClick(canvas, Key.Key_Space)
     qtbot.waitUntil(lambda: game.now.is_paused, timeout=WAIT_MS)
     qtbot.keyClick(canvas, Key.Key_T)

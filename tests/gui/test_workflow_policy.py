@@ -41,8 +41,8 @@ def trained(daemon: DaemonHarness) -> list[str]:
 
 
 @pytest.fixture
-def person(qtbot: QtBot, trained: list[str], application: Application) -> Iterator[Person]:
-    yield from somebody(qtbot, application)
+def person(qtbot: QtBot, trained: list[str], application: Application) -> Person:
+    return somebody(qtbot, application)
 
 
 def test_a_checkpoint_is_evaluated_by_the_form(person: Person, trained: list[str]) -> None:

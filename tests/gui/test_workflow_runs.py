@@ -29,13 +29,13 @@ def daemon() -> Iterator[DaemonHarness]:
 
 
 @pytest.fixture
-def person(qtbot: QtBot, application: Application) -> Iterator[Person]:
-    yield from somebody(qtbot, application)
+def person(qtbot: QtBot, application: Application) -> Person:
+    return somebody(qtbot, application)
 
 
-def finished(daemon: DaemonHarness, name: str) -> str:
+def finished(person: Person, daemon: DaemonHarness, name: str) -> str:
     run_id = daemon.submit(run_name=name)
-    assert daemon.wait_over(run_id).outcome == "succeeded"
+    person.see_state(run_id, "succeeded")
     return run_id
 
 
@@ -69,7 +69,7 @@ def test_a_run_is_stopped_by_the_picture_in_its_row(
 
 
 def test_a_run_is_submitted_once_more(person: Person, daemon: DaemonHarness) -> None:
-    run_id = finished(daemon, "again")
+    run_id = finished(person, daemon, "again")
     person.select_run(run_id)
     known = person.known_runs
     person.choose("Run", "Resubmit")
@@ -79,7 +79,7 @@ def test_a_run_is_submitted_once_more(person: Person, daemon: DaemonHarness) -> 
 
 
 def test_a_deleted_run_comes_back_with_undo(person: Person, daemon: DaemonHarness) -> None:
-    run_id = finished(daemon, "deleted")
+    run_id = finished(person, daemon, "deleted")
     person.select_run(run_id)
     person.qtbot.keyClick(person.runs.table, Key.Key_Delete)
     person.see(lambda: person.row(run_id) is None)
@@ -94,14 +94,10 @@ def test_a_deleted_run_comes_back_with_undo(person: Person, daemon: DaemonHarnes
 def test_a_run_is_archived_into_a_file(
     person: Person, daemon: DaemonHarness, tmp_path: Path
 ) -> None:
-    run_id = finished(daemon, "kept")
+    run_id = finished(person, daemon, "kept")
     person.select_run(run_id)
     person.choose("Run", "Archive…")
-    dialog = person.see_file_dialog()
-    line = dialog.findChild(QLineEdit)
-    assert line is not None and run_id in line.text()
-    person.write(line, str(tmp_path / "kept"))
-    person.qtbot.keyClick(line, Key.Key_Return)
+    person.save_as(tmp_path / "kept")
     archive = tmp_path / "kept.mosaic.zip"
     person.see(archive.exists)
     person.see_notice("Archived as kept.mosaic.zip")
@@ -109,7 +105,7 @@ def test_a_run_is_archived_into_a_file(
 
 
 def test_the_config_of_a_run_is_one_command_away(person: Person, daemon: DaemonHarness) -> None:
-    run_id = finished(daemon, "configured")
+    run_id = finished(person, daemon, "configured")
     person.select_run(run_id)
     person.choose("Run", "Open config")
     person.see(lambda: person.window.tabs_panel.current_id == "config")
@@ -147,8 +143,8 @@ def test_a_script_that_fails_says_why_and_what_to_do(person: Person, tmp_path: P
 
 
 def test_the_palette_finds_a_run(person: Person, daemon: DaemonHarness) -> None:
-    run_id = finished(daemon, "needle")
-    finished(daemon, "haystack")
+    run_id = finished(person, daemon, "needle")
+    finished(person, daemon, "haystack")
     person.see(lambda: person.row(run_id) is not None)
     person.press(Key.Key_K, CONTROL)
     palette = person.window.palette_overlay
@@ -161,7 +157,7 @@ def test_the_palette_finds_a_run(person: Person, daemon: DaemonHarness) -> None:
 
 
 def test_the_filter_leaves_what_matches(person: Person, daemon: DaemonHarness) -> None:
-    run_id = finished(daemon, "filtered-one")
+    run_id = finished(person, daemon, "filtered-one")
     person.see(lambda: person.row(run_id) is not None)
     person.press(Key.Key_F, CONTROL)
     assert person.runs.filter_field.hasFocus()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -23,8 +21,8 @@ from tests.gui.workflow_steps import CONTROL, Person, somebody
 
 
 @pytest.fixture
-def person(qtbot: QtBot, application: Application) -> Iterator[Person]:
-    yield from somebody(qtbot, application)
+def person(qtbot: QtBot, application: Application) -> Person:
+    return somebody(qtbot, application)
 
 
 def points(tab: ChartsTab) -> int:

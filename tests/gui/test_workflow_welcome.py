@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -19,8 +17,8 @@ from tests.gui.workflow_steps import Person, somebody
 
 
 @pytest.fixture
-def person(qtbot: QtBot, application: Application) -> Iterator[Person]:
-    yield from somebody(qtbot, application)
+def person(qtbot: QtBot, application: Application) -> Person:
+    return somebody(qtbot, application)
 
 
 def click_example(person: Person, start: Start) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QComboBox,
+    QDialogButtonBox,
     QFileDialog,
     QLabel,
     QLineEdit,
@@ -26,7 +28,6 @@ from mosaic.front.catalogue import algorithms
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.forms.field_row import FieldRow
-from mosaic.gui.shell.main_window import MainWindow
 from mosaic.gui.stage.stage_page import StagePage
 from mosaic.gui.state.run_rows import Column
 from mosaic.gui.state.targets import Page
@@ -35,28 +36,12 @@ from mosaic.gui.tabs.run_tab import RunTab
 from tests.daemon_harness import DaemonHarness
 
 # A learner imports its libraries first, which takes long on a machine with other work.
-SEE_MS = 60_000
+SEE_MS = 15_000
 LEARNER_S = 120
 LEFT = Qt.MouseButton.LeftButton
 CONTROL = Qt.KeyboardModifier.ControlModifier
 NO_MODIFIER = Qt.KeyboardModifier.NoModifier
 Key = Qt.Key
-
-
-class WindowWatch(QObject):
-    """Notes every window that opens by itself: a widget that was shown before it had a place."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.strays: list[str] = []
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget):
-            is_stray = watched.isWindow() and watched.parentWidget() is None
-            if is_stray and not isinstance(watched, MainWindow):
-                self.strays.append(repr(watched))
-        return False
-
 
 PageT = TypeVar("PageT", bound=StagePage)
 TabT = TypeVar("TabT", bound=RunTab)
@@ -71,15 +56,8 @@ class Person:
         self.window, self.state = application.window, application.state
         self.launch = self.window.launch_panel
         self.runs = self.window.runs_panel
-        self.watch = WindowWatch()
-        QApplication.instance().installEventFilter(self.watch)
         self.window.activateWindow()
         self.see(self.window.isActiveWindow)
-
-    def leave(self) -> None:
-        """At the end; only the window itself has ever opened."""
-        QApplication.instance().removeEventFilter(self.watch)
-        assert not self.watch.strays
 
     # Eyes
 
@@ -216,6 +194,7 @@ class Person:
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = NO_MODIFIER) -> None:
         """Whatever has the keyboard gets it."""
+        # A widget that is shown before it has a place is a window for a moment, and takes it away.
         assert QApplication.activeWindow() is not None, "no window has the keyboard"
         self.qtbot.keyClick(QApplication.focusWidget() or self.window, key, modifier)
 
@@ -249,14 +228,23 @@ class Person:
 
     # Files
 
-    def see_file_dialog(self) -> QFileDialog:
-        def is_open() -> bool:
-            return _shown_dialog() is not None
-
-        self.see(is_open)
+    def save_as(self, path: Path) -> None:
+        """In the dialog that asks for a file."""
+        self.see(lambda: _shown_dialog() is not None)
         dialog = _shown_dialog()
         assert dialog is not None
-        return dialog
+        line, buttons = dialog.findChild(QLineEdit), dialog.findChild(QDialogButtonBox)
+        assert line is not None and buttons is not None
+        self.write(line, str(path))
+        save = buttons.button(QDialogButtonBox.StandardButton.Save)
+
+        def is_saved() -> bool:
+            # Refused until Qt has read the folder, which it does in a thread of its own.
+            if _shown_dialog() is not None:
+                self.click(save)
+            return _shown_dialog() is None
+
+        self.see(is_saved)
 
     # Inside
 
@@ -269,12 +257,11 @@ class Person:
         return table.visualRect(index)
 
 
-def somebody(qtbot: QtBot, application: Application) -> Iterator[Person]:
-    """For fixtures: a person in front of a window that has found its daemon."""
+def somebody(qtbot: QtBot, application: Application) -> Person:
+    """In front of a window that has found its daemon."""
     person = Person(qtbot, application)
     person.see_everything_ready()
-    yield person
-    person.leave()
+    return person
 
 
 def texts(widget: QWidget) -> str:

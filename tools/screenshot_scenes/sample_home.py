@@ -41,6 +41,8 @@ class SampleHome:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # One that was stopped for a picture comes back first: only a daemon finds its runs.
+        self.mosaic("daemon", "start", must_succeed=False)
         self.mosaic("daemon", "stop", "--kill-runs", must_succeed=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -31,7 +31,14 @@ def make_runs(home: SampleHome) -> SampleRuns:
     tracked = _train(
         home,
         "ppo",
-        *("20_000", "--name", "ppo-tracked", "--track", "--notes", "With everything that tracks it"),
+        *(
+            "20_000",
+            "--name",
+            "ppo-tracked",
+            "--track",
+            "--notes",
+            "With everything that tracks it",
+        ),
         *("--set", "tensorboard_dir=tensorboard", "--set", "capture_video=true"),
         *("--set", "checkpoint_interval=5000"),
     )
@@ -48,16 +55,16 @@ def start_live(home: SampleHome) -> str:
     return _train(
         home,
         "ppo",
-        *("20_000_000", "--seed", "7", "--name", "ppo-live", "--set", "num_envs=8"),
+        *("3_000_000", "--seed", "7", "--name", "ppo-live", "--set", "num_envs=8"),
         *("--extra", "fastlane_grid_limit=8"),
     )[0]
 
 
 def start_queued(home: SampleHome) -> str:
     """Asks for the whole machine, and waits for it."""
-    return _train(
-        home, "dqn", "500_000", "--seed", "9", "--name", "dqn-long", "--cpus", str(CPUS)
-    )[0]
+    return _train(home, "dqn", "500_000", "--seed", "9", "--name", "dqn-long", "--cpus", str(CPUS))[
+        0
+    ]
 
 
 def start_evaluation(home: SampleHome, policy: str) -> str:

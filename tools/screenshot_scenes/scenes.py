@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea
 
 from mosaic.gui.live.live_view import LiveView
 from mosaic.gui.play.play_view import PlayView
@@ -93,6 +94,7 @@ def shoot_play(stage: Stage, runs: SampleRuns) -> None:
         stage.spend(0.08)
         QTest.keyRelease(canvas, key)
     QTest.keyClick(canvas, Qt.Key.Key_Space)
+    stage.show_tab("game")
     page.game.picture.show_keys()
     stage.shoot("play", is_main=True)
     page.game.ended.emit()
@@ -104,8 +106,8 @@ def shoot_play(stage: Stage, runs: SampleRuns) -> None:
     if target is not None:
         stage.state.show_play(target)
         stage.until(lambda: page.is_playing, "the policy's game")
-        stage.spend(1.5)
-        stage.shoot("hybrid")
+        stage.spend(1.0)
+        stage.shoot("hybrid", keeps_focus=True)
         page.game.ended.emit()
     stage.state.set_mode(Mode.AGENT)
 
@@ -116,14 +118,23 @@ def shoot_forms(stage: Stage, runs: SampleRuns) -> None:
     state.show_page(Page.WELCOME)
     state.ask_form(FormTarget(Operation.TRAIN, values={"algo": "ppo", "env_id": "CartPole-v1"}))
     assert panel.schema_form is not None
-    panel.schema_form.reveal("learning_rate")
+    row = panel.schema_form.reveal("learning_rate")
+    assert row is not None
+    area = panel.findChild(QScrollArea)
+    assert area is not None
+    stage.spend(0.1)  # a section has no height before it is laid out
+    area.ensureWidgetVisible(row, 0, 160)
     stage.shoot("form-hyperparameters")
     panel.form.form.set("learning_rate", "-1")
-    stage.shoot("form-invalid")
+    row.editor.setFocus()
+    stage.shoot("form-invalid", keeps_focus=True)
     panel.form.form.reset_all()
-    panel.schema_form.section("Hyperparameters").header.click()
+    header = panel.schema_form.section("Hyperparameters").header
+    assert header is not None
+    header.click()
     panel.launcher.dry_run(panel.form)
     stage.until(panel.dry_run.isVisible, "the dry run")
+    stage.hide_machine(panel.dry_run)
     stage.shoot("form-dry-run")
     panel.dry_run.hide()
     stage.application.workbench.run_actions.evaluate(runs.finished)
@@ -131,7 +142,7 @@ def shoot_forms(stage: Stage, runs: SampleRuns) -> None:
     stage.shoot("form-evaluate")
     values = {"command": "python reinforce.py --seed 1"}
     state.ask_form(FormTarget(Operation.SCRIPT, values=values))
-    stage.shoot("form-script")
+    stage.shoot("form-script", keeps_focus=True)
     state.ask_form(FormTarget(Operation.TRAIN, values={"algo": "ppo"}))
 
 
@@ -156,7 +167,8 @@ def shoot_live(stage: Stage, home: SampleHome, runs: SampleRuns) -> None:
     stage.shoot("tab-live", settle_s=1.2)
     stage.show_tab("charts")
     page.toggle_pause()
-    stage.until(lambda: page.situation.veil == "paused", "the pause", 5)
+    stage.until(lambda: page.canvas.veil == "paused", "the pause", 5)
+    stage.window.snackbar.dismiss()
     stage.shoot("paused")
     evaluation = start_evaluation(home, runs.finished)
     stage.until(lambda: stage.state.runs.get(evaluation) is not None, "the evaluation")
@@ -168,10 +180,11 @@ def shoot_live(stage: Stage, home: SampleHome, runs: SampleRuns) -> None:
 def shoot_window(stage: Stage, runs: SampleRuns) -> None:
     window = stage.window
     stage.select(runs.finished)
+    stage.state.show_page(Page.LIVE)
     stage.run("help.palette")
     window.palette_overlay.field.setFocus()
     QTest.keyClicks(window.palette_overlay.field, "lun")
-    stage.shoot("palette")
+    stage.shoot("palette", keeps_focus=True)
     window.palette_overlay.dismiss()
     stage.run("help.shortcuts")
     stage.shoot("shortcuts")

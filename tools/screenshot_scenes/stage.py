@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PIL import Image
 from PySide6.QtCore import QEventLoop, QTimer
-from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QWidget
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
+from mosaic.gui.charts.charts_tab import ChartsTab
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from screenshot_scenes.sample_home import SampleHome
+from screenshot_scenes.small_png import save_small
 
 SMALL, LARGE = (1280, 800), (2560, 1440)
 DARK, LIGHT = "dark", "light"
 _SETTLE_S = 0.4
 _WAIT_S = 30.0
 _LOOK_S = 0.02
+_MORE_CHARTS = ("SPS",)
+_NEUTRAL = "/opt/mosaic"
 
 
 class Stage:
@@ -76,18 +79,46 @@ class Stage:
 
     # Taking pictures
 
-    def shoot(self, scene: str, *, is_main: bool = False, settle_s: float = _SETTLE_S) -> None:
+    def shoot(
+        self,
+        scene: str,
+        *,
+        is_main: bool = False,
+        keeps_focus: bool = False,
+        settle_s: float = _SETTLE_S,
+    ) -> None:
         """Dark and small; a main scene also light, and large."""
+        focused = self.window.focusWidget()
+        if focused is not None and not keeps_focus:
+            focused.clearFocus()
         self._save(scene, DARK, settle_s)
         if is_main:
             self._dress(LIGHT, SMALL)
             self._save(scene, LIGHT, settle_s)
             self._dress(LIGHT, LARGE)
+            self._add_charts(True)
             self._save(f"{scene}-large", LIGHT, settle_s)
             self._dress(DARK, LARGE)
             self._save(f"{scene}-large", DARK, settle_s)
+            self._add_charts(False)
             self._dress(DARK, SMALL)
             self.spend(settle_s)
+
+    def hide_machine(self, widget: QWidget) -> None:
+        """Where Python lies on this machine is nobody's business."""
+        for found in widget.findChildren(QLabel):
+            found.setText(found.text().replace(sys.prefix, _NEUTRAL))
+        for text in widget.findChildren(QPlainTextEdit):
+            text.setPlainText(text.toPlainText().replace(sys.prefix, _NEUTRAL))
+
+    def _add_charts(self, is_wanted: bool) -> None:
+        """A large window has room for more than one."""
+        tab = self.window.tabs_panel.tab("charts")
+        if isinstance(tab, ChartsTab) and self.window.tabs_panel.current_id == "charts":
+            for title in _MORE_CHARTS:
+                if title in tab.chips.titles and tab.chips.button(title).isChecked() != is_wanted:
+                    tab.chips.button(title).click()
+            self.spend(_SETTLE_S)
 
     def _dress(self, theme: str, size: tuple[int, int]) -> None:
         self.application.theme.choose(theme)
@@ -99,12 +130,3 @@ class Stage:
         save_small(self.window.grab().toImage(), path)
         self.sizes[path.name] = path.stat().st_size
         print(f"{path.name:44} {path.stat().st_size / 1000:7.0f} kB", flush=True)
-
-
-def save_small(image: QImage, path: Path) -> None:
-    """With 256 colours, chosen from those there are: nobody sees it, and it is a third as large."""
-    plain = image.convertToFormat(QImage.Format.Format_RGB888)
-    size = (plain.width(), plain.height())
-    lines = plain.bytesPerLine()
-    found = Image.frombuffer("RGB", size, bytes(plain.constBits()), "raw", "RGB", lines, 1)
-    found.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -16,11 +16,13 @@ from mosaic.gui.state.compare_tables import (
     difference_table,
     final_caption,
     final_table,
+    group_colours,
     pair_table,
     shortened,
     subtitle,
     tab_separated,
 )
+from mosaic.gui.state.run_colours import CURVES
 from tests.unit.gui.test_checkpoint_cards import record
 
 
@@ -46,6 +48,16 @@ def test_each_group_is_a_curve_and_only_several_seeds_have_a_band() -> None:
     assert good.lows is not None and good.highs is not None
     assert (bad.note, bad.is_band, bad.lows) == ("1 seed", False, None)
     assert good.colour != bad.colour
+
+
+def test_a_group_has_the_colour_that_its_first_run_has_elsewhere() -> None:
+    shown = {"a1": CURVES[3], "a2": CURVES[0]}
+    groups = {"a1": "a", "a2": "a", "b1": "b", "c1": "c"}
+    first, second, third = group_colours(["b", "a", "c"], groups, shown.get)
+    assert second == CURVES[3]
+    assert len({first, second, third}) == 3, "groups that are shown nowhere else get free ones"
+    good, bad = curves_of(comparison(), [first, second])
+    assert (good.colour, bad.colour) == (first, second)
 
 
 def test_the_final_performance_of_one_seed_has_no_interval() -> None:

@@ -64,6 +64,13 @@ def test_a_long_command_does_not_hide_what_went_wrong() -> None:
     assert len(text.happened) < 120
 
 
+def test_a_command_is_shown_without_the_folder_of_its_program() -> None:
+    message = "/opt/env/bin/python train.py ended with exit code 1: it broke"
+    text = failure_text(failed(1, FailureKind.WORKER_ERROR, message), can_resume=False)
+    assert text is not None
+    assert text.happened == "“python train.py” ended with exit code 1: it broke."
+
+
 def test_escapes_and_line_breaks_never_reach_the_window() -> None:
     message = "\x1b[31mred\x1b[0m\nsecond\x00"
     text = failure_text(failed(1, FailureKind.WORKER_ERROR, message), can_resume=False)

@@ -25,7 +25,7 @@ from mosaic.gui.compare.comparison_page import ComparisonPage
 from mosaic.gui.compare.run_chips import RunChips
 from mosaic.gui.stage.stage_page import StagePage
 from mosaic.gui.state.compare_choice import FEWEST, missing_text, without
-from mosaic.gui.state.compare_tables import group_colour, subtitle, tab_separated
+from mosaic.gui.state.compare_tables import group_colours, subtitle, tab_separated
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.replay_words import why_not
 from mosaic.gui.widgets.empty_state import EmptyState
@@ -79,6 +79,7 @@ class CompareView(StagePage):
         words.addWidget(self.subtitle)
         head = QHBoxLayout()
         head.setSpacing(8)
+        head.setContentsMargins(0, 0, 8, 0)  # below, a scroll bar stands there
         head.addLayout(words, 1)
         head.addWidget(self.metric_choice)
         head.addWidget(self.export_button)
@@ -134,7 +135,7 @@ class CompareView(StagePage):
         self._show_metrics(found.metrics)
         self.title.setText("Compare")
         self.subtitle.setText(subtitle(found.comparison))
-        self.page.show_comparison(found.comparison)
+        self.page.show_comparison(found.comparison, list(self._group_colours(found).values()))
         self._stack.setCurrentWidget(self.page)
         self._show_chips()
         self._show_exportable()
@@ -236,11 +237,16 @@ class CompareView(StagePage):
         run_ids = self._workbench.state.compared
         colours = {}
         if self._compared is not None:
-            labels = [group.label for group in self._compared.comparison.groups]
+            of_group = self._group_colours(self._compared)
             for run_id, group in self._compared.groups.items():
-                if group in labels:
-                    colours[run_id] = group_colour(labels.index(group))
+                if group in of_group:
+                    colours[run_id] = of_group[group]
         self.chips.show_runs(run_ids, colours)
+
+    def _group_colours(self, found: Compared) -> dict[str, str]:
+        labels = [group.label for group in found.comparison.groups]
+        colour_of = self._workbench.state.colours.of
+        return dict(zip(labels, group_colours(labels, found.groups, colour_of), strict=True))
 
     def _show_metrics(self, names: tuple[str, ...]) -> None:
         wanted = [RETURNS, *names]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -69,7 +69,8 @@ class ComparisonPage(QScrollArea):
     def tables(self) -> list[Table]:
         return [self.finals.table, self.pairs.table, self.differences.table]
 
-    def show_comparison(self, comparison: Comparison) -> None:
+    def show_comparison(self, comparison: Comparison, colours: Sequence[str]) -> None:
+        """`colours` of its groups."""
         from mosaic.compare.published import BELOW, UNCHECKED
 
         sentences = [(text, "verdict") for text in comparison.headlines()]
@@ -78,9 +79,9 @@ class ComparisonPage(QScrollArea):
             sentences.append((check.sentence, role))
         sentences += [(text, "warning") for text in comparison.warnings]
         self.verdicts.show_sentences(sentences)
-        self.plot.show_curves(curves_of(comparison))
+        self.plot.show_curves(curves_of(comparison, colours))
         self._final_caption.setText(final_caption(comparison))
-        self.finals.show_table(final_table(comparison))
+        self.finals.show_table(final_table(comparison, colours))
         has_pairs = bool(comparison.pairs)
         for widget in (self._pair_title, self.pairs):
             widget.setVisible(has_pairs)

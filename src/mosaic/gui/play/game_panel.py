@@ -241,7 +241,8 @@ class GamePanel(QWidget):
                 self.picture.show_keys()
             case PlayAction.END:
                 self._on_escape()
-        self._show_now()
+        if self._session is not None:  # not the one that has just ended
+            self._show_now()
 
     def _change_hands(self) -> None:
         if self._session is None or not self._session.plan.can_change_hands:

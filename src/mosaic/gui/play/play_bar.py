@@ -13,7 +13,7 @@ from mosaic.gui.state.play_words import speed_text
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import label, with_role
 
-_SPEED_WIDTH = 44
+_SPEED_WIDTH = 40
 _TEXTS = {
     PlayAction.PAUSE: ("pause", "Pause"),
     PlayAction.STEP: ("skip-next", "One step"),
@@ -61,15 +61,14 @@ class PlayBar(QWidget):
         self.restarting.setToolTip("A new episode begins by itself")
         self.restarting.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.restarting.clicked.connect(self._on_restarting_clicked)
-        self.keeping = QCheckBox("Keep running")
+        self.keeping = QCheckBox("Keep open")
         self.keeping.setObjectName("play-keep")
         self.keeping.setToolTip("The session goes on when another page is shown")
         self.keeping.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.keeping.clicked.connect(self._on_keeping_clicked)
         layout.addWidget(self.restarting)
-        layout.addSpacing(8)
+        layout.addSpacing(4)
         layout.addWidget(self.keeping)
-        layout.addSpacing(8)
         layout.addWidget(self._button(PlayAction.KEYS))
         theme.changed.connect(self._draw)
         self._draw()
@@ -86,10 +85,10 @@ class PlayBar(QWidget):
     ) -> None:
         self._speed.setText(speed_text(speed))
         text = "Hand back" if is_human else "Take over"
+        if self.hands.text() != text:
+            self.hands.setText(text)
         sign = self._signs.get(PlayAction.TAKE_OVER, "")
-        shown = f"{text} · {sign}" if sign else text
-        if self.hands.text() != shown:
-            self.hands.setText(shown)
+        self.hands.setToolTip(f"{text} ({sign})" if sign else text)
         self.hands.setVisible(can_change_hands)
         if is_paused != self._is_paused:
             self._is_paused = is_paused

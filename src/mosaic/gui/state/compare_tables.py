@@ -5,7 +5,8 @@ Imported once there is a comparison: what makes one needs packages that may be m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,19 +33,31 @@ class Table:
     colours: tuple[str, ...] = ()  # one per row, where rows are curves
 
 
-def group_colour(index: int) -> str:
-    return CURVES[index % len(CURVES)]
+def group_colours(
+    labels: Sequence[str], groups: Mapping[str, str], colour_of: Callable[[str], str | None]
+) -> tuple[str, ...]:
+    """A group has the colour that its first run has elsewhere, else one that is still free.
+
+    `groups` has the label of each run's group; `colour_of` is None for a run shown nowhere else.
+    """
+    known: dict[str, str] = {}
+    for run_id, group in groups.items():
+        colour = colour_of(run_id)
+        if colour is not None and group not in known and colour not in known.values():
+            known[group] = colour
+    free = itertools.cycle([item for item in CURVES if item not in known.values()] or CURVES)
+    return tuple(known[label] if label in known else next(free) for label in labels)
 
 
-def curves_of(comparison: Comparison) -> list[Curve]:
+def curves_of(comparison: Comparison, colours: Sequence[str] = CURVES) -> list[Curve]:
     """The IQM over the seeds of each group, with its interval as a band."""
     found = []
-    for index, group in enumerate(comparison.groups):
+    for group, colour in zip(comparison.groups, itertools.cycle(colours), strict=False):
         has_band = group.curve.low is not None and group.curve.high is not None
         found.append(
             Curve(
                 group.label,
-                group_colour(index),
+                colour,
                 numbers(comparison.grid),
                 numbers(group.curve.iqm),
                 lows=numbers(group.curve.low) if group.curve.low is not None else None,
@@ -56,7 +69,7 @@ def curves_of(comparison: Comparison) -> list[Curve]:
     return found
 
 
-def final_table(comparison: Comparison) -> Table:
+def final_table(comparison: Comparison, colours: Sequence[str] = CURVES) -> Table:
     """The final performance of each group, and how it stands to what was published."""
     references = {check.label: check.verdict for check in comparison.checks}
     has_references = bool(references)
@@ -75,7 +88,7 @@ def final_table(comparison: Comparison) -> Table:
         (*columns, "Published") if has_references else columns,
         tuple(rows),
         frozenset({1, 2, 3, 4}),
-        colours=tuple(group_colour(index) for index in range(len(rows))),
+        colours=tuple(itertools.islice(itertools.cycle(colours), len(rows))),
     )
 
 

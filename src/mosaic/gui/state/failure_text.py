@@ -104,10 +104,12 @@ def _short_command(message: str) -> str:
     command, ended, rest = message.partition(_ENDED)
     if not ended:
         return message
-    command = _FOLDER.sub("", command)
-    if len(command) <= _LONGEST_COMMAND:
-        return f"{command}{ended}{rest}"
-    return f"{command[:_LONGEST_COMMAND].rstrip()}…{ended}{rest}"
+    program = _FOLDER.sub("", command)
+    shown = program
+    if len(program) > _LONGEST_COMMAND:
+        shown = f"{program[:_LONGEST_COMMAND].rstrip()}…"
+    # A command that stands at the beginning is no word of the sentence.
+    return f"{shown if program == command else f'“{shown}”'}{ended}{rest}"
 
 
 def _without_commands(hint: str) -> str:

@@ -13,7 +13,7 @@ from mosaic.gui.theme.theme import Theme
 
 _ROW = QSize(0, 24)
 _GROUP_ROW = QSize(0, 30)
-_NAME_WIDTH = 164
+_NAME_WIDTH = 192
 _MONO_SIZE = 11
 _CLOSED = ("Ran on", "History")  # long, and seldom looked for
 

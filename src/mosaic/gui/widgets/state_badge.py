@@ -22,7 +22,7 @@ class StateBadge(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
         layout.addWidget(self._picture)
-        layout.addWidget(self._text)
+        layout.addWidget(self._text, 1)
         theme.changed.connect(self._draw)
         self.show_word(word)
 

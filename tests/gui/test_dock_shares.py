@@ -1,0 +1,52 @@
+"""The panels of a window that changes its size."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from mosaic.gui.application import Application
+from mosaic.gui.state.dock_sizes import DockSizes, dock_sizes
+from mosaic.gui.state.targets import Page
+from tests.gui.conftest import WAIT_MS
+
+SMALL, LARGE = (1280, 800), (2560, 1440)
+
+
+def sizes(application: Application) -> DockSizes:
+    window = application.window
+    return DockSizes(
+        window.launch_dock.width(), window.tabs_dock.width(), window.runs_dock.height()
+    )
+
+
+def test_panels_grow_and_shrink_with_the_window(lonely: Application, qtbot: QtBot) -> None:
+    for width, height in (LARGE, SMALL, LARGE):
+        lonely.window.resize(width, height)
+        wanted = dock_sizes(width, height)
+        qtbot.waitUntil(lambda wanted=wanted: sizes(lonely) == wanted, timeout=WAIT_MS)
+
+
+def test_a_panel_that_was_dragged_keeps_its_size(lonely: Application, qtbot: QtBot) -> None:
+    window = lonely.window
+    window.resizeDocks([window.tabs_dock], [500], Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: sizes(lonely).right == 500, timeout=WAIT_MS)
+    window.resize(*LARGE)
+    wanted = dock_sizes(*LARGE)._replace(right=500)
+    qtbot.waitUntil(lambda: sizes(lonely) == wanted, timeout=WAIT_MS)
+
+
+def test_a_page_that_was_wide_does_not_keep_the_window_wide(
+    lonely: Application, qtbot: QtBot
+) -> None:
+    window = lonely.window
+    window.resize(*LARGE)
+    wide = QWidget(window.stage.page(Page.WELCOME))
+    wide.setFixedWidth(1600)
+    layout = window.stage.page(Page.WELCOME).layout()
+    assert layout is not None
+    layout.addWidget(wide)
+    window.resize(*SMALL)
+    qtbot.waitUntil(lambda: window.size().toTuple() == SMALL, timeout=WAIT_MS)
+    assert window.minimumSizeHint().width() < SMALL[0]
