@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 from screenshot_scenes import scenes
 from screenshot_scenes.sample_home import SampleHome
@@ -23,6 +24,12 @@ from screenshot_scenes.stage import Stage
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
+def say_what_matters(_: QtMsgType, __: QMessageLogContext, text: str | None) -> None:
+    """The platform without a screen regrets something with every window."""
+    if text and "propagateSizeHints" not in text:
+        print(text, file=sys.stderr)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, default=IMAGES, help="default: docs/images")
@@ -30,6 +37,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with SampleHome() as home:
+        qInstallMessageHandler(say_what_matters)
         qt = QApplication(sys.argv[:1])
         stage = Stage(qt, home, folder)
         try:

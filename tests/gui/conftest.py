@@ -51,7 +51,7 @@ def open_application(
     for application in opened:
         application.close()
         running = [timer for timer in application.window.findChildren(QTimer) if timer.isActive()]
-        assert not running, f"timers left running: {[(t.parent(), t.interval()) for t in running]}"
+        assert not running, f"timers left running: {[timer.parent() for timer in running]}"
         # A new window dresses every widget that still lives: the old ones must not pile up.
         application.window.deleteLater()
         QCoreApplication.sendPostedEvents(application.window, QEvent.Type.DeferredDelete)

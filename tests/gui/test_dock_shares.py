@@ -30,10 +30,10 @@ def test_panels_grow_and_shrink_with_the_window(lonely: Application, qtbot: QtBo
 
 def test_a_panel_that_was_dragged_keeps_its_size(lonely: Application, qtbot: QtBot) -> None:
     window = lonely.window
-    window.resizeDocks([window.tabs_dock], [500], Qt.Orientation.Horizontal)
-    qtbot.waitUntil(lambda: sizes(lonely).right == 500, timeout=WAIT_MS)
+    window.resizeDocks([window.tabs_dock], [440], Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: sizes(lonely).right == 440, timeout=WAIT_MS)
     window.resize(*LARGE)
-    wanted = dock_sizes(*LARGE)._replace(right=500)
+    wanted = dock_sizes(*LARGE)._replace(right=440)
     qtbot.waitUntil(lambda: sizes(lonely) == wanted, timeout=WAIT_MS)
 
 

@@ -93,7 +93,9 @@ def test_the_daemon_dies_and_comes_back(person: Person, daemon: DaemonHarness) -
     charts = person.open_tab("charts", ChartsTab)
 
     def last_x() -> float:
-        ends = [curve.xs[-1] for card in charts.cards for curve in card.plot.curves if len(curve.xs)]
+        ends = [
+            curve.xs[-1] for card in charts.cards for curve in card.plot.curves if len(curve.xs)
+        ]
         return float(max(ends, default=0.0))
 
     person.see(lambda: last_x() > 0)
@@ -164,7 +166,7 @@ def test_a_run_whose_folder_is_elsewhere_is_shown_as_far_as_known(
     shutil.move(daemon.home.run(run_id).directory, tmp_path / "elsewhere")
     person.select_run(run_id)
     panel = person.window.tabs_panel
-    person.see(lambda: bool(panel.tab_ids))
+    person.see_details()
     for number in range(len(panel.tab_ids)):
         person.window.tabs_panel.show_nth(number)
         person.see(lambda number=number: panel.current_id == panel.tab_ids[number])  # type: ignore[misc]

@@ -58,9 +58,7 @@ def test_a_run_is_paused_goes_on_and_is_stopped_with_a_reason(
     assert "seen enough" in str(daemon.client.get_run(run_id))
 
 
-def test_a_run_is_stopped_by_the_picture_in_its_row(
-    person: Person, daemon: DaemonHarness
-) -> None:
+def test_a_run_is_stopped_by_the_picture_in_its_row(person: Person, daemon: DaemonHarness) -> None:
     run_id = daemon.submit(run_name="row", config=ENDLESS)
     person.see(lambda: person.row(run_id) is not None)
     person.see_state(run_id, "running")

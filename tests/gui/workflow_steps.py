@@ -36,7 +36,7 @@ from mosaic.gui.tabs.run_tab import RunTab
 from tests.daemon_harness import DaemonHarness
 
 # A learner imports its libraries first, which takes long on a machine with other work.
-SEE_MS = 15_000
+SEE_MS = 60_000
 LEARNER_S = 120
 LEFT = Qt.MouseButton.LeftButton
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -106,6 +106,11 @@ class Person:
     def see_state(self, run_id: str, word: str) -> None:
         self.see(lambda: self.cell(run_id, Column.STATE) == word)
 
+    def see_details(self) -> None:
+        """Until then the right panel still shows the run that was selected before."""
+        state = self.state
+        self.see(lambda: state.details is not None and state.details.run_id == state.leading_id)
+
     def see_new_run(self, known: set[str]) -> str:
         """The run that was not there before, selected in the table."""
         self.see(lambda: len(self.selected) == 1 and self.selected[0] not in known)
@@ -123,7 +128,7 @@ class Person:
         at: QPoint | None = None,
         modifier: Qt.KeyboardModifier = NO_MODIFIER,
     ) -> None:
-        assert widget.isVisible(), f"{widget} is not in sight"
+        self.see(widget.isVisible)
         assert widget.isEnabled(), f"{widget} cannot be used: {widget.toolTip()}"
         _scroll_to(widget)
         self.qtbot.mouseClick(widget, LEFT, modifier, at or widget.rect().center())
@@ -140,9 +145,6 @@ class Person:
         menu = entry.menu()
         assert isinstance(menu, QMenu)
         self.see(menu.isVisible)
-        self.choose_in(menu, title)
-
-    def choose_in(self, menu: QMenu, title: str) -> None:
         action = next(item for item in menu.actions() if _plain(item) == title)
         assert action.isEnabled(), f"{title}: {action.toolTip()}"
         self.qtbot.mouseClick(menu, LEFT, NO_MODIFIER, menu.actionGeometry(action).center())
@@ -166,6 +168,7 @@ class Person:
     def open_tab(self, tab_id: str, kind: type[TabT]) -> TabT:
         """By a click on its title, or by the menu of those that have no room."""
         panel = self.window.tabs_panel
+        self.see_details()
         self.see(lambda: tab_id in panel.tab_ids)
         bar = panel.bar
         if tab_id in bar.visible_ids:
@@ -194,9 +197,19 @@ class Person:
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = NO_MODIFIER) -> None:
         """Whatever has the keyboard gets it."""
-        # A widget that is shown before it has a place is a window for a moment, and takes it away.
-        assert QApplication.activeWindow() is not None, "no window has the keyboard"
+        self.take_keyboard()
         self.qtbot.keyClick(QApplication.focusWidget() or self.window, key, modifier)
+
+    def take_keyboard(self) -> None:
+        """The window has it, unless something took it away that should not have."""
+        QApplication.processEvents()
+        active = QApplication.activeWindow()
+        if isinstance(active, QMenu) and not active.isVisible():
+            # Without a screen, a menu that was used comes back as the active window.
+            self.window.activateWindow()
+            self.see(self.window.isActiveWindow)
+        # A widget that is shown before it has a place is a window for a moment, and takes it.
+        assert QApplication.activeWindow() is not None, "no window has the keyboard"
 
     # The form
 

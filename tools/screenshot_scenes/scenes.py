@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QScrollArea
 
+from mosaic.gui.compare.compare_view import CompareView
 from mosaic.gui.live.live_view import LiveView
 from mosaic.gui.play.play_view import PlayView
 from mosaic.gui.replay.replay_view import ReplayView
@@ -39,12 +40,15 @@ def shoot_empty(stage: Stage) -> None:
 def shoot_finished(stage: Stage, runs: SampleRuns) -> None:
     stage.select(runs.finished)
     stage.state.show_page(Page.LIVE)
-    stage.show_tab("charts")
+    stage.wait_for_curves()
     stage.shoot("finished", is_main=True, settle_s=0.8)
     stage.select(runs.finished, *runs.ppo[1:], *runs.dqn)
     stage.shoot("charts", settle_s=1.5)
     stage.state.compare([*runs.ppo, *runs.dqn])
-    stage.shoot("compare", is_main=True, settle_s=2.0)
+    page = stage.window.stage.page(Page.COMPARE)
+    assert isinstance(page, CompareView)
+    stage.until(page.export_button.isEnabled, "the comparison")
+    stage.shoot("compare", is_main=True, settle_s=0.8)
 
 
 def shoot_tabs(stage: Stage, runs: SampleRuns) -> None:
@@ -61,6 +65,7 @@ def shoot_tabs(stage: Stage, runs: SampleRuns) -> None:
 def shoot_failed(stage: Stage, runs: SampleRuns) -> None:
     stage.state.show_page(Page.LIVE)
     stage.select(runs.failed)
+    stage.wait_for_curves()
     stage.shoot("failed", is_main=True, settle_s=0.8)
     stage.window.runs_panel.show_logs(True)
     stage.shoot("logs", settle_s=1.0)
@@ -174,6 +179,7 @@ def shoot_live(stage: Stage, home: SampleHome, runs: SampleRuns) -> None:
     stage.until(lambda: stage.state.runs.get(evaluation) is not None, "the evaluation")
     stage.select(evaluation)
     stage.until(lambda: "(Eval)" in page.hud.text, "its pictures")
+    stage.wait_for_curves()
     stage.shoot("evaluation", settle_s=2.0)
 
 
@@ -181,6 +187,7 @@ def shoot_window(stage: Stage, runs: SampleRuns) -> None:
     window = stage.window
     stage.select(runs.finished)
     stage.state.show_page(Page.LIVE)
+    stage.show_tab("charts")
     stage.run("help.palette")
     window.palette_overlay.field.setFocus()
     QTest.keyClicks(window.palette_overlay.field, "lun")

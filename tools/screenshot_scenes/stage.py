@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QWidget
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
 from mosaic.gui.charts.charts_tab import ChartsTab
+from mosaic.gui.state.curve import Curve
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from screenshot_scenes.sample_home import SampleHome
 from screenshot_scenes.small_png import save_small
@@ -42,6 +43,8 @@ class Stage:
 
     def close(self) -> None:
         self.application.close()
+        # What is not written now would be at the end of the program, when its folder is gone.
+        self.application.workbench.settings.sync()
 
     @property
     def state(self) -> WorkbenchState:
@@ -76,6 +79,13 @@ class Stage:
         self.state.ask_tab(tab_id)
         panel = self.window.tabs_panel
         self.until(lambda: panel.current_id == tab_id, f"the tab {tab_id}", 10)
+
+    def wait_for_curves(self) -> None:
+        """Of all selected runs, in the first chart."""
+        self.show_tab("charts")
+        tab = self.window.tabs_panel.tab("charts")
+        assert isinstance(tab, ChartsTab)
+        self.until(lambda: any(len(curve.xs) for curve in _curves(tab)), "curves", 15)
 
     # Taking pictures
 
@@ -130,3 +140,7 @@ class Stage:
         save_small(self.window.grab().toImage(), path)
         self.sizes[path.name] = path.stat().st_size
         print(f"{path.name:44} {path.stat().st_size / 1000:7.0f} kB", flush=True)
+
+
+def _curves(tab: ChartsTab) -> list[Curve]:
+    return [curve for card in tab.cards[:1] for curve in card.plot.curves]

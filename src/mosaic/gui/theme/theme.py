@@ -84,6 +84,7 @@ class Theme(QObject):
             "chevron": ("chevron-down", self.palette.muted),
             "check": ("check-bold", self.palette.on_accent),
             "tick": ("check", self.palette.text),
+            "clear": ("close", self.palette.muted),
         }
         paths = {}
         for key, (name, colour) in pictures.items():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize
-from PySide6.QtGui import QImage, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 _SMALLEST = QSize(160, 120)
+_FRAME_ALPHA = 40
 
 
 class PictureView(QWidget):
@@ -33,6 +34,11 @@ class PictureView(QWidget):
         is_shrunk = place.width() < self._image.width()
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, is_shrunk)
         painter.drawImage(place, self._image)
+        # A white picture on a white panel still has an edge.
+        frame = QColor(self.palette().color(QPalette.ColorRole.Text))
+        frame.setAlpha(_FRAME_ALPHA)
+        painter.setPen(frame)
+        painter.drawRect(place.toAlignedRect().adjusted(0, 0, -1, -1))
         painter.end()
 
 
