@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLay
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
-from mosaic.gui.async_bridge import Task
 from mosaic.gui.state.tensorboard_view import TAG_COLUMNS, Board, BoardState, LogFacts, LogLook
 from mosaic.gui.tabs.fact_list import FactList
 from mosaic.gui.tabs.opening import copy_text, open_address, open_file
+from mosaic.gui.tabs.repeated_look import RepeatedLook
 from mosaic.gui.tabs.row_table import RowTable
 from mosaic.gui.tabs.tab_page import TabPage
 from mosaic.gui.widgets.roles import label, with_role
@@ -25,9 +25,7 @@ class TensorBoardTab(TabPage):
         content = QWidget()
         super().__init__(workbench, "chart-multiline", content)
         self._record: RunRecord | None = None
-        self._look: LogLook | None = None
-        self._reading: Task | None = None
-        self._is_final = False  # read since the run is over: nothing comes any more
+        self._look = RepeatedLook(self, _LOOK_MS, self._on_read)
         self._facts: LogFacts | None = None
         self.board = Board()
         self.board_state = BoardState.OFF
@@ -55,31 +53,29 @@ class TensorBoardTab(TabPage):
         self.problems.setWordWrap(True)
         self.table = RowTable(workbench.theme, "Logged tags")
         self._lay_out(content)
-        self._timer = QTimer(self)
-        self._timer.setInterval(_LOOK_MS)
-        self._timer.timeout.connect(self._on_due)
+        self._board_timer = QTimer(self)
+        self._board_timer.setInterval(_LOOK_MS)
+        self._board_timer.timeout.connect(self._look_at_board)
         self.say("Reading the event files…")
         self._draw_board()
 
     def show_run(self, record: RunRecord) -> None:
-        is_other = self._record is None or self._record.run_id != record.run_id
         self._record = record
-        if is_other:
-            self._look, self._facts = LogLook(record), None
-            self.cancel_tasks()
+        if self._look.follow(record, lambda record: LogLook(record).read):
+            self._facts = None
             self.say("Reading the event files…")
             if self.is_active:
-                self._read()
+                self._look.look()
         self._draw_board()
 
     def set_active(self, is_active: bool) -> None:
         self.is_active = is_active
         if is_active:
-            self._timer.start()
-            self._read()
+            self._look.begin()
+            self._board_timer.start()
         else:
-            self._timer.stop()
-            self.cancel_tasks()
+            self._look.end()
+            self._board_timer.stop()
 
     def close_tab(self) -> None:
         self.board.close()
@@ -107,19 +103,6 @@ class TensorBoardTab(TabPage):
         layout.addWidget(self.table, 1)
 
     # What is logged
-
-    def _on_due(self) -> None:
-        if not self._is_final or self._facts is None or self._facts.has_more:
-            self._read()
-        if self.board_state is BoardState.RUNNING and not self.board.is_running:
-            self._show_board(BoardState.ENDED)
-
-    def _read(self) -> None:
-        if self._look is not None and (self._reading is None or self._reading.is_done):
-            self._is_final = self._record is not None and self._record.is_over
-            self._reading = self.keep(
-                self.workbench.bridge.work(self._look.read, self._on_read, self.say_error)
-            )
 
     def _on_read(self, facts: LogFacts) -> None:
         self._facts = facts
@@ -150,6 +133,10 @@ class TensorBoardTab(TabPage):
             copy_text(self.workbench, self._facts.command, "Command")
 
     # TensorBoard itself
+
+    def _look_at_board(self) -> None:
+        if self.board_state is BoardState.RUNNING and not self.board.is_running:
+            self._show_board(BoardState.ENDED)
 
     def _is_shown(self) -> bool:
         return self._record is not None and self._record.run_id == self._shown_run

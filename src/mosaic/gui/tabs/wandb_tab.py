@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from mosaic.contracts.run_record import RunRecord
-from mosaic.gui.async_bridge import Task
 from mosaic.gui.state.wandb_view import (
     HISTORY_COLUMNS,
     VALUE_COLUMNS,
@@ -19,6 +17,7 @@ from mosaic.gui.state.wandb_view import (
 )
 from mosaic.gui.tabs.fact_list import FactList
 from mosaic.gui.tabs.opening import open_address, open_file
+from mosaic.gui.tabs.repeated_look import RepeatedLook
 from mosaic.gui.tabs.row_table import RowTable
 from mosaic.gui.tabs.tab_page import TabPage
 from mosaic.gui.tabs.wandb_sync_box import WandbSyncBox
@@ -35,9 +34,7 @@ class WandbTab(TabPage):
         content = QWidget()
         super().__init__(workbench, "cloud-outline", content)
         self._record: RunRecord | None = None
-        self._look: WandbLook | None = None
-        self._reading: Task | None = None
-        self._is_final = False  # read since the run is over: nothing comes any more
+        self._look = RepeatedLook(self, _LOOK_MS, self._on_read)
         self._facts: WandbFacts | None = None
         self.facts = FactList(64)
         self.advice = label(role="muted")
@@ -63,30 +60,23 @@ class WandbTab(TabPage):
         }
         self._stack = QStackedLayout()
         self._lay_out(content)
-        self._timer = QTimer(self)
-        self._timer.setInterval(_LOOK_MS)
-        self._timer.timeout.connect(self._on_due)
         self.say("Reading the W&B log…")
 
     def show_run(self, record: RunRecord) -> None:
-        is_other = self._record is None or self._record.run_id != record.run_id
         self._record = record
-        if is_other:
-            self._look, self._facts = WandbLook(record), None
-            self.cancel_tasks()
+        if self._look.follow(record, lambda record: WandbLook(record).read):
+            self._facts = None
             self.sync_box.clear()
             self.say("Reading the W&B log…")
             if self.is_active:
-                self._read()
+                self._look.look()
 
     def set_active(self, is_active: bool) -> None:
         self.is_active = is_active
         if is_active:
-            self._timer.start()
-            self._read()
+            self._look.begin()
         else:
-            self._timer.stop()
-            self.cancel_tasks()
+            self._look.end()
 
     def close_tab(self) -> None:
         self.sync_box.close_box()
@@ -110,17 +100,6 @@ class WandbTab(TabPage):
         # Filled when it has a place: before, Qt would open a window for its first page.
         for table in self.tables.values():
             self._stack.addWidget(table)
-
-    def _on_due(self) -> None:
-        if not self._is_final or self._facts is None or self._facts.has_more:
-            self._read()
-
-    def _read(self) -> None:
-        if self._look is not None and (self._reading is None or self._reading.is_done):
-            self._is_final = self._record is not None and self._record.is_over
-            self._reading = self.keep(
-                self.workbench.bridge.work(self._look.read, self._on_read, self.say_error)
-            )
 
     def _on_read(self, facts: WandbFacts | None) -> None:
         self._facts = facts
