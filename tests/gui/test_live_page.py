@@ -41,7 +41,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def run(tmp_path: Path) -> RunRecord:
     folder = tmp_path / "run"
     folder.mkdir()
-    return record(paths={"run_directory": str(folder)}, capabilities={"worker_type": "sample"})
+    paths = {"run_directory": str(folder)}
+    # Tests in other processes have segments too: each has a name of its own.
+    return record(os.getpid(), paths=paths, capabilities={"worker_type": "sample"})
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def test_fewer_tiles_are_fewer_watched_slots(
 def test_a_run_that_ends_keeps_its_last_picture_and_offers_more(
     qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment, run: RunRecord
 ) -> None:
-    ended = over(paths=run.paths, capabilities={"supports_policy_load": True})
+    ended = over(os.getpid(), paths=run.paths, capabilities={"supports_policy_load": True})
     change(lonely, ended)
     assert page.canvas.veil == "ended"
     assert page.offers.offers == (Offer.REPLAY, Offer.EVALUATE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
@@ -14,7 +15,8 @@ from tests.gui.conftest import WAIT_MS
 from tests.gui.live_segment import live_segment
 from tests.waiting import wait_until
 
-RUN = "01LIVEREADER00000000000000"
+# Tests in other processes have segments too: each has a name of its own.
+RUN = f"01LIVEREADER{os.getpid():014}"
 
 
 def reader_threads() -> list[str]:

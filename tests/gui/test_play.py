@@ -130,8 +130,11 @@ def test_taking_over_and_handing_back(
     step = game.now.step
     assert game.bar.hands.text() == "Hand back"
     assert game.bar.hands.toolTip() == "Hand back (T)"
+    # The person has really acted before it is paused.
+    qtbot.waitUntil(lambda: game.now.step > step or game.now.is_over, timeout=WAIT_MS)
     qtbot.keyClick(canvas, Key.Key_Space)
     qtbot.waitUntil(lambda: game.now.is_paused, timeout=WAIT_MS)
+    step = game.now.step
     qtbot.keyClick(canvas, Key.Key_T)
     qtbot.waitUntil(lambda: not game.now.is_human, timeout=WAIT_MS)
     qtbot.keyClick(canvas, Key.Key_Period)
