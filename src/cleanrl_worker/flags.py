@@ -10,7 +10,7 @@ from typing import Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
 from cleanrl_worker.worker_arguments import EVALUATE, NAMES_OF_CUDA, WorkerExtras
-from mosaic.fastlane.settings import GRID_LIMIT, OFF, SLOT, VIDEO_MODE
+from mosaic.fastlane.settings import BUDGET, GRID_LIMIT, OFF, SLOT, VIDEO_MODE
 from mosaic.worker import ConfigError
 
 _WORKER_EXTRAS = frozenset(item.name for item in fields(WorkerExtras))
@@ -48,7 +48,8 @@ def build_live_view(config: CleanRLWorkerConfig, given: Mapping[str, str]) -> di
     mode, limit = extras.get("fastlane_video_mode"), extras.get("fastlane_grid_limit")
     if config.mode == EVALUATE:
         mode, limit = extras.get("video_mode") or mode, extras.get("grid_limit") or limit
-    wanted = _given({VIDEO_MODE: mode, SLOT: extras.get("fastlane_slot"), GRID_LIMIT: limit})
+    slot, budget = extras.get("fastlane_slot"), extras.get("fastlane_budget")
+    wanted = _given({VIDEO_MODE: mode, SLOT: slot, GRID_LIMIT: limit, BUDGET: budget})
     variables = {name: str(value) for name, value in wanted.items() if name not in given}
     if extras.get("fastlane_enabled") is False:
         variables[VIDEO_MODE] = OFF

@@ -83,6 +83,12 @@ class WorkerExtras:
     fastlane_grid_limit: int | None = option(
         None, help="live view: how many environments, in mode grid", minimum=1
     )
+    fastlane_budget: float | None = option(
+        None,
+        help="live view: the share of its time that a run may give to it; more is smoother",
+        minimum=0.001,
+        maximum=1.0,
+    )
     video_mode: Literal["single", "grid", "off"] | None = option(
         None, help="policy_eval: as fastlane_video_mode, and before it"
     )

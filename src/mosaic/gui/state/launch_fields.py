@@ -7,12 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from mosaic.contracts.run_config import load_schema
+from mosaic.fastlane.layout import DEFAULT_SLOTS
+from mosaic.fastlane.pacing import DEFAULT_BUDGET
 from mosaic.gui.state.form_fields import Choice, Field, Kind, Shown, field_of
 from mosaic.wire.answers import Health, WorkerInfo
 
 HYPERPARAMETERS, RECORDING, TRACKING = "Hyperparameters", "Recording", "Tracking"
 FRAMES, RUN = "Frames", "Run"
 WANDB_KEY = "WANDB_API_KEY"
+BUDGET = "fastlane_budget"
 NO_GPU = "This machine has no GPU"
 # Of an algorithm's parameters, those that belong with others than the rest.
 _RECORDING = (
@@ -184,12 +187,21 @@ def frame_fields(schemas: Mapping[str, Mapping[str, Any]], mode: str, limit: str
         )
     for name, title, when, placeholder in (
         ("fastlane_slot", "Environment number", "single", "0"),
-        (limit, "Most at once", "grid", "4"),
+        (limit, "Most at once", "grid", str(DEFAULT_SLOTS)),
     ):
         if name in schemas:
             found = field_of(name, schemas[name], section=FRAMES)
             shown = Shown(mode, when) if mode in schemas else None
             fields.append(replace(found, title=title, shown=shown, placeholder=placeholder))
+    if BUDGET in schemas:
+        fields.append(
+            replace(
+                field_of(BUDGET, schemas[BUDGET], section=FRAMES),
+                title="Share of its time",
+                help="While it is watched; more is smoother, and slows the run down",
+                placeholder=f"{DEFAULT_BUDGET:g}",
+            )
+        )
     return fields
 
 
