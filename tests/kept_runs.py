@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -81,4 +83,6 @@ def picture(home: Home, run_id: str) -> dict[str, str]:
 
 def traces(home: Home, run_id: str) -> list[str]:
     """Every name below the home that speaks of the run."""
-    return [str(path) for path in home.trainer.rglob("*") if run_id in path.name]
+    # Files may go away while we look; os.walk takes that calmly, rglob does not.
+    found = os.walk(home.trainer)
+    return [f"{at}/{name}" for at, *both in found for name in chain(*both) if run_id in name]
