@@ -25,6 +25,7 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.gui.application import Application
+from mosaic.gui.runs.runs_model import ARRANGE_S
 from mosaic.gui.runs.runs_panel import RunsPanel
 from mosaic.gui.state.run_rows import Column, row_of
 from mosaic.paths import Home
@@ -192,7 +193,10 @@ def main() -> None:
         widget.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         widget.resize(*SIZE)
         widget.show()
-        qt.processEvents()
+        # The table puts its rows into another order only so often.
+        deadline = time.monotonic() + ARRANGE_S
+        while time.monotonic() < deadline:
+            qt.processEvents()
         measure(report, panel, widget, application)
         widget.close()
         panel.close()

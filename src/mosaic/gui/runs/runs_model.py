@@ -26,7 +26,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 _BATCH_MS = 100
 # New runs appear at once, but a thousand at a time are arranged together.
-_ARRANGE_S = 0.5
+ARRANGE_S = 0.5
 _DOWN, _UP = " ▾", " ▴"
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -139,7 +139,7 @@ class RunsModel(QAbstractTableModel):
         needs_arranging = self._order.needs_arranging(records, since_s)
         self._order.forget(changed)
         if self._is_stale or needs_arranging:
-            if since_s >= _ARRANGE_S:
+            if since_s >= ARRANGE_S:
                 self._arrange()
                 return
             self._is_stale = True
