@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -29,9 +30,10 @@ def test_a_run_does_not_notice_that_its_window_is_killed() -> None:
         run_id = daemon.client.start_run(train_document(training))
         daemon.wait_for(run_id, "EXEC")
         environment = {**daemon.environment, "QT_QPA_PLATFORM": "offscreen"}
-        words = [sys.executable, "-m", "tests.gui.window_program", str(daemon.home.root)]
+        program = [sys.executable, "-m", "tests.gui.window_program", str(daemon.home.root)]
         seconds, steps = [], []
         for number in range(KILLS):
+            words = [*program, str(time.time())]
             with subprocess.Popen(
                 words, env=environment, stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
             ) as window:

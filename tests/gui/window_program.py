@@ -1,6 +1,8 @@
 """The workbench as a program of its own, which says on standard output when it is usable.
 
-python -m tests.gui.window_program HOME
+python -m tests.gui.window_program HOME STARTED
+
+STARTED is when that was typed, in seconds since 1970.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
@@ -33,7 +34,7 @@ def main() -> None:
         if details is None:
             return
         looking.stop()
-        since_start = time.time() - psutil.Process().create_time()
+        since_start = time.time() - float(sys.argv[2])
         print(
             json.dumps(
                 {
