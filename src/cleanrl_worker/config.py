@@ -149,6 +149,8 @@ def _check_mode(config: CleanRLWorkerConfig) -> None:
         _require(config, ("env_id",))
     else:
         _require(config, ("algo", "env_id", "total_timesteps"))
+        if extras.get("warm_start_path"):
+            _check_readable(mode, "warm_start_path", extras["warm_start_path"])
     given = {**extras, **(extras.get("algo_params") or {})}
     for name in _TOP_LEVEL:
         if given.get(name) is not None and getattr(config, name) is not None:

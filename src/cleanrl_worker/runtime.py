@@ -28,6 +28,7 @@ from mosaic.worker.recording import recording_path
 if TYPE_CHECKING:
     from cleanrl_worker.kit.arguments import Arguments
     from cleanrl_worker.kit.checkpoints import Checkpoint
+    from cleanrl_worker.warm_starting import WarmStart
 
 WorkerRun = Run[CleanRLWorkerConfig]
 
@@ -43,6 +44,7 @@ class TrainingPlan:
     lineage: Mapping[str, Any] | None = None
     note: str = ""
     folder: Path | None = None  # of a crashed attempt, to go on in
+    warm_start: WarmStart | None = None
 
 
 def check(config: CleanRLWorkerConfig) -> dict[str, Any]:
@@ -106,6 +108,7 @@ def train(run: WorkerRun) -> None:
             checkpoint=plan.checkpoint,
             lineage=plan.lineage,
             folder=plan.folder,
+            warm_start=plan.warm_start,
             run_id=run.run_id,
             on_files=left.begin,
             is_paused=lambda: run.control.is_paused,
@@ -135,6 +138,11 @@ def plan_training(
     else:
         algorithm = find_algorithm(config.algo or "")
         plan = TrainingPlan(algorithm, flags, parse_arguments(algorithm, flags))
+        if path := config.extras.get("warm_start_path"):
+            from cleanrl_worker.warm_starting import warm_start_from
+
+            warm_start = warm_start_from(Path(path), algorithm)
+            plan = replace(plan, warm_start=warm_start, lineage=warm_start.lineage)
     if attempt > 1 and directory is not None:
         from cleanrl_worker.resuming import own_checkpoint, run_folder
 

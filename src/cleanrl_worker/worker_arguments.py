@@ -38,6 +38,11 @@ class WorkerExtras:
     checkpoint_path: str | None = option(
         None, help="resume_training: the checkpoint to go on from", editor="checkpoint"
     )
+    warm_start_path: str | None = option(
+        None,
+        help="train: a checkpoint of the same algorithm, with whose networks it begins",
+        editor="checkpoint",
+    )
     policy_path: str | None = option(
         None, help="policy_eval, interactive: the checkpoint that acts", editor="checkpoint"
     )

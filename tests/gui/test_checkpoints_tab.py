@@ -92,6 +92,28 @@ def test_a_card_knows_its_file_and_asks_for_forms_and_the_stage(
     state.show_page(Page.WELCOME)
 
 
+def test_a_training_is_begun_with_its_networks(
+    qtbot: QtBot, daemon: DaemonHarness, run: RunRecord, application: Application
+) -> None:
+    state = application.state
+    state.choose_environment("Acrobot-v1")
+    view = with_status(qtbot, opened(qtbot, application, run.run_id), HashStatus.VERIFIED)
+    assert view.warm_start.isVisible()
+    view.warm_start.trigger()
+    assert state.env_id == "CartPole-v1", "the networks fit no other environment"
+    panel = application.window.launch_panel
+    assert panel.form.operation is Operation.TRAIN
+    assert panel.form.form.value("warm_start_path") == str(view.card.path)
+    panel.form.form.set("total_timesteps", "1024")
+    panel.start()
+    qtbot.waitUntil(lambda: len(state.runs) == 2, timeout=WAIT_MS)
+    begun = next(found for found in state.runs.newest_first() if found.run_id != run.run_id)
+    record = daemon.wait_over(begun.run_id, timeout_s=TRAINING_WAIT_S)
+    assert record.outcome == "succeeded"
+    lineage = record.manifest["metadata"]["lineage"]
+    assert lineage["kind"] == "warm_start" and lineage["parent_step"] == 1024
+
+
 def test_damaged_and_missing_files_cannot_be_used(
     qtbot: QtBot, run: RunRecord, application: Application
 ) -> None:

@@ -187,6 +187,16 @@ class NormalizingBatch(EnvBatch):
         if self._observation_scale is not None:
             self.observations = self._observation_scale(self.observations)
 
+    def adopt_scales(self, state: Mapping[str, Any]) -> None:
+        """Those of another training, whose `state` this is; its episodes are not taken over."""
+        statistics = state.get("statistics") or {}
+        if self._observation_scale is not None and "observations" in statistics:
+            self._observation_scale.load_state_dict(statistics["observations"])
+            self.observations = self._observation_scale(self._envs.observations)
+        if self._reward_scale is not None and "rewards" in statistics:
+            begun = [0.0] * self.num_envs
+            self._reward_scale.load_state_dict({**statistics["rewards"], "returns": begun})
+
     def render(self, index: int) -> Array:
         return self._envs.render(index)
 

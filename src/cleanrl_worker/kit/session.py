@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -35,6 +35,12 @@ class TrainingDivergedError(WorkerError):
     """A loss is not a number any more; going on would only destroy the last good weights."""
 
     code = "training_diverged"
+
+
+class Beginning(Protocol):
+    """What a new training gets before its first step."""
+
+    def give(self, model: ModelFile, parts: Mapping[str, Stateful]) -> None: ...
 
 
 class Session:
@@ -64,6 +70,7 @@ class Session:
         live_view: Settings = NOT_SHOWN,
         is_paused: Callable[[], bool] = lambda: False,
         recording: Path | None = None,  # the file in which episodes are recorded
+        beginning: Beginning | None = None,
     ) -> None:
         self.arguments = arguments
         self.device = device
@@ -83,6 +90,7 @@ class Session:
         self._writers = tuple(writers)
         self._store = store
         self._checkpoint = checkpoint
+        self._beginning = beginning
         self._model: ModelFile | None = None
         self._parts: dict[str, Stateful] = {}
         self._started_at = time.perf_counter()
@@ -136,6 +144,9 @@ class Session:
                 part.load_state_dict(checkpoint.part(name))
             self._load_own_state(checkpoint.part("session"))
             self._reporter.checkpoint_loaded(checkpoint.path, checkpoint.step)
+        elif self._beginning is not None:
+            self._beginning.give(model, parts)
+            self.note("warm start: begins with the networks of another training")
         if isinstance(envs := parts.get("envs"), EnvBatch):
             self.note(f"vectorization: {envs.vectorization}")
             if checkpoint is not None:

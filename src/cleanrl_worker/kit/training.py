@@ -25,7 +25,7 @@ from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointStore
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
 from cleanrl_worker.kit.run_names import run_name
 from cleanrl_worker.kit.seeding import choose_device, choose_threads, seed_everything
-from cleanrl_worker.kit.session import Session
+from cleanrl_worker.kit.session import Beginning, Session
 from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
 from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
 from cleanrl_worker.launcher import load_module
@@ -59,6 +59,7 @@ def run_training(
     checkpoint: Checkpoint | None = None,
     lineage: Mapping[str, Any] | None = None,
     folder: Path | None = None,
+    warm_start: Beginning | None = None,
     run_id: str = "",
     on_files: Callable[[TrainingFiles], None] = lambda files: None,
     is_paused: Callable[[], bool] = lambda: False,
@@ -106,6 +107,7 @@ def run_training(
             live_view=read_settings(os.environ),
             is_paused=is_paused,
             recording=recording,
+            beginning=warm_start,
         )
         module.train(arguments, session)
 

@@ -68,6 +68,9 @@ def add(commands: Any) -> None:
         help="anything else of the worker's config, as fastlane_video_mode=single (repeatable)",
     )
     parser.add_argument("--cuda", action="store_true", help="on a GPU; refused when there is none")
+    parser.add_argument(
+        "--warm-start", metavar="RUN|PATH", help="begin with the networks of this checkpoint"
+    )
     parser.add_argument("--track", action="store_true", help="log to Weights & Biases too")
     parser.add_argument("--notes", help="a remark kept with the run")
     parser.add_argument("--name", help="a label for the run")
@@ -92,6 +95,12 @@ def train(arguments: argparse.Namespace) -> int:
     if not arguments.algo:
         raise RequestError("ALGO is missing", hint="for example `mosaic train ppo CartPole-v1`")
     algorithm = chosen_algorithm(arguments)
+    if arguments.warm_start:
+        from mosaic.front.policy_reference import find_policy
+
+        with open_client(arguments) as client:
+            policy = find_policy(client, arguments.warm_start, algorithm.worker)
+        arguments.warm_start = str(policy.checkpoint)
     if not arguments.seeds:
         cpus = arguments.cpus or algorithm.cpus
         document = training_document(algorithm, arguments, arguments.seed, cpus)
@@ -154,7 +163,11 @@ def training_document(
     from mosaic.front.set_values import parse_settings
     from mosaic.front.training_config import Training, check_fit, train_document
 
-    given = {"track_wandb": arguments.track, "notes": arguments.notes}
+    given = {
+        "track_wandb": arguments.track,
+        "notes": arguments.notes,
+        "warm_start_path": arguments.warm_start,
+    }
     schema = {"properties": algorithm.parameters, "additionalProperties": False}
     training = Training(
         algorithm,

@@ -110,6 +110,34 @@ def test_resuming_what_does_not_fit_is_refused(make_worker: MakeWorker) -> None:
         assert not (worker.directory / "runs").exists()
 
 
+def test_a_warm_start_begins_with_the_networks_and_nothing_else(make_worker: MakeWorker) -> None:
+    first, second = make_worker("first"), make_worker("second")
+    assert first.run(tiny()) == 0
+    # With this rate no step changes anything: what is saved is what it began with.
+    extras = {"warm_start_path": str(first.model), "algo_params": {"learning_rate": 0.0}}
+    assert second.run(tiny(extras, seed=7)) == 0
+    assert final_hash(second) == final_hash(first)
+    assert any(note.startswith("warm start") for note in second.notes)
+    assert not second.events("checkpoint_loaded"), "it is a training of its own"
+    lineage = second.events("run_started")[0]["payload"]["lineage"]
+    assert lineage["kind"] == "warm_start" and lineage["parent_step"] == 512
+
+
+def test_a_warm_start_with_what_does_not_fit_is_refused(make_worker: MakeWorker) -> None:
+    first = make_worker("first")
+    assert first.run(tiny()) == 0
+    gone = first.model.with_name("gone")
+    other = {"algo": "dqn", "env_id": "CartPole-v1", "total_timesteps": 100}
+    for name, path, said in (
+        ("other", first.model, "was trained by ppo, not by dqn"),
+        ("gone", gone, "does not exist"),
+    ):
+        worker = make_worker(name)
+        assert worker.run({**other, "extras": {"warm_start_path": str(path)}}) == 2
+        assert worker.failure["field"] == "extras.warm_start_path"
+        assert said in worker.failure["error"]
+
+
 def test_retried_run_goes_on_from_its_own_newest_checkpoint(make_worker: MakeWorker) -> None:
     whole, worker = make_worker("whole"), make_worker("run")
     assert whole.run(tiny()) == 0

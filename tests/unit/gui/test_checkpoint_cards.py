@@ -145,6 +145,13 @@ def test_what_a_worker_cannot_do_is_not_offered() -> None:
     assert "not here" in actions_of(card(), HashStatus.VERIFIED, None, "").deploy
 
 
+def test_only_workers_that_take_networks_along_offer_a_warm_start() -> None:
+    schema = {"properties": {"extras": {"properties": {"warm_start_path": {"type": "string"}}}}}
+    for able, changes in ((True, {"config_schema": schema}), (False, {})):
+        found = actions_of(card(), HashStatus.VERIFIED, worker(**changes), "CartPole-v1")
+        assert found.has_warm_start is able
+
+
 def test_a_run_that_goes_on_is_not_resumed() -> None:
     running = card(run=record(state=RunState.EXEC, outcome=None))
     actions = actions_of(running, HashStatus.UNCHECKED, worker(), "CartPole-v1")

@@ -69,6 +69,8 @@ class CardView(QWidget):
         self.more.setToolTip("More")
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.more)
+        self.warm_start = menu.addAction("Warm start…", partial(self._ask, "warm start"))
+        self.warm_start.setToolTip("A new training that begins with these networks")
         for text, name in (
             ("Check the hash", "check"),
             ("Copy path", "copy"),
@@ -100,6 +102,7 @@ class CardView(QWidget):
             button.setEnabled(not reason)
             button.setToolTip(f"Not possible: {reason}" if reason else "")
         self.resume.setVisible(actions.has_resume)
+        self.warm_start.setVisible(actions.has_warm_start)
         reason = actions.evaluate or actions.deploy
         self.reason.setText(reason[:1].upper() + reason[1:])
         self.reason.setVisible(bool(reason))

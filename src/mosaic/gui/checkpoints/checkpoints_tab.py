@@ -28,6 +28,7 @@ from mosaic.gui.state.checkpoint_cards import (
     with_checkpoints,
     with_worker,
 )
+from mosaic.gui.state.launch_fields import WARM_START
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PlayTarget
 from mosaic.gui.tabs.run_tab import RunTab
@@ -206,6 +207,10 @@ class CheckpointsTab(RunTab):
                 state.ask_form(FormTarget(Operation.EVALUATE, card.target))
             case "resume":
                 state.ask_form(FormTarget(Operation.RESUME, card.target))
+            case "warm start":
+                values = {"algo": card.algo, "env_id": card.env_id, WARM_START: str(card.path)}
+                given = {name: value for name, value in values.items() if value}
+                state.ask_form(FormTarget(Operation.TRAIN, card.target, given))
             case "deploy":
                 env_id = card.env_id or state.env_id
                 state.show_play(PlayTarget(env_id, Mode.AGENT, card.target))

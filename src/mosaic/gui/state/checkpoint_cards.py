@@ -12,6 +12,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.errors import CorruptStoreError
 from mosaic.front.human import age, count, decimal, size
+from mosaic.gui.state.launch_fields import WARM_START, extras_of
 from mosaic.gui.state.tab_presence import object_in, worker_settings
 from mosaic.gui.state.targets import PolicyTarget
 from mosaic.watch.headlines import RETURN, headline_of, is_one_episode
@@ -97,6 +98,7 @@ class Actions:
     switch_to: str = ""
     # Whether its worker can go on training at all; where it cannot, nobody is told about it.
     has_resume: bool = True
+    has_warm_start: bool = False
 
 
 def has_checkpoints_tab(record: RunRecord) -> bool:
@@ -212,6 +214,7 @@ def actions_of(
         resume=resume,
         switch_to=card.env_id if is_other else "",
         has_resume=capabilities.supports_resume,
+        has_warm_start=WARM_START in extras_of(worker),
     )
 
 

@@ -16,6 +16,7 @@ HYPERPARAMETERS, RECORDING, TRACKING = "Hyperparameters", "Recording", "Tracking
 FRAMES, RUN = "Frames", "Run"
 WANDB_KEY = "WANDB_API_KEY"
 BUDGET = "fastlane_budget"
+WARM_START = "warm_start_path"
 NO_GPU = "This machine has no GPU"
 # Of an algorithm's parameters, those that belong with others than the rest.
 _RECORDING = (
@@ -203,6 +204,23 @@ def frame_fields(schemas: Mapping[str, Mapping[str, Any]], mode: str, limit: str
             )
         )
     return fields
+
+
+def warm_start_fields(schemas: Mapping[str, Mapping[str, Any]]) -> list[Field]:
+    """Of workers whose trainings can begin with what another one has learned."""
+    if WARM_START not in schemas:
+        return []
+    return [
+        Field(
+            WARM_START,
+            "Begin with",
+            Kind.PATH,
+            help="The networks of a checkpoint of the same algorithm",
+            schema=schemas[WARM_START],
+            section=RUN,
+            placeholder="random networks",
+        )
+    ]
 
 
 def extras_of(worker: WorkerInfo | None) -> Mapping[str, Mapping[str, Any]]:

@@ -21,6 +21,7 @@ from mosaic.gui.state.launch_fields import (
     recording_fields,
     resource_fields,
     tracking_fields,
+    warm_start_fields,
 )
 from mosaic.gui.state.launch_fit import fitting, misfit
 from mosaic.gui.state.launch_form import (
@@ -120,6 +121,7 @@ class TrainForm(LaunchForm):
             *tracking_fields(parameters, extras),
             *frame_fields(extras, MODE, LIMIT),
             name_field(),
+            *warm_start_fields(extras),
             *id_fields(),
             gpu_field(health),
             *resource_fields(health),
