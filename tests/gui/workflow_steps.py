@@ -129,7 +129,7 @@ class Person:
         modifier: Qt.KeyboardModifier = NO_MODIFIER,
     ) -> None:
         self.see(widget.isVisible)
-        assert widget.isEnabled(), f"{widget} cannot be used: {widget.toolTip()}"
+        self.see(widget.isEnabled)
         _scroll_to(widget)
         self.qtbot.mouseClick(widget, LEFT, modifier, at or widget.rect().center())
 
