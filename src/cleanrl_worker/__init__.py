@@ -47,6 +47,7 @@ def get_worker_metadata() -> WorkerCapabilities:
         estimated_memory_mb=512,
         lane=Lane.ANALYTICS,
         replay_maker="cleanrl_worker.replay:make_environment",
+        program_fields=("extras.upstream_path", "extras.env_python"),
         readiness_checks=tuple(
             ReadinessCheck(name=package, check=f"import:{package}", fix=_INSTALL)
             for package in ("torch", "gymnasium", "tyro", "safetensors")

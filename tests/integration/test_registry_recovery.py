@@ -391,7 +391,7 @@ async def test_an_older_registry_is_backed_up_and_brought_up_to_date(
     await registry.close()
     scripts = tmp_path / "migrations"
     shutil.copytree(registry_schema.MIGRATIONS, scripts)
-    (scripts / "0003_colours.sql").write_text("CREATE TABLE colours (name TEXT);")
+    (scripts / "0004_colours.sql").write_text("CREATE TABLE colours (name TEXT);")
     monkeypatch.setattr(registry_schema, "MIGRATIONS", scripts)
     versions = []
     real = registry_recovery.back_up
@@ -403,7 +403,7 @@ async def test_an_older_registry_is_backed_up_and_brought_up_to_date(
     monkeypatch.setattr(registry_recovery, "back_up", watched)
     found, _ = await reopened(home)
     assert found.keys() == {run_id}
-    assert versions == [2, 3]
+    assert versions == [3, 4]
     found, again = await reopened(home)
     assert found.keys() == {run_id} and again.recovery.sentence == ""
 

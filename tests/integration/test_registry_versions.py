@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from mosaic.contracts.run_files import RunFiles
+from mosaic.contracts.run_record import Origin
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.registry.registry import Registry
+from mosaic.daemon.registry.row_checksum import row_checksum
+from mosaic.daemon.registry.rows import RUN_COLUMNS
 from mosaic.daemon.registry.run_file import read_run_file
 from mosaic.paths import Home
 from tests.registry_samples import end, launch, made_home, new_run, submit
@@ -108,3 +111,36 @@ async def test_a_pin_is_seen_in_lists(home: Home) -> None:
     await registry.pin(run_id, True)
     assert [run.pinned for run in (await registry.list())[0]] == [True]
     await registry.close()
+
+
+async def test_a_registry_of_version_2_says_where_its_runs_came_from(home: Home) -> None:
+    """Their history knew it: the run of a script, and one that an archive brought."""
+    registry = await Registry.open(home)
+    plain = await submit(registry, home)
+    imported = await submit(registry, home)
+    await launch(registry, home, imported)
+    await end(registry, imported, RunState.HSHK, 1, Outcome.SUCCEEDED)
+    await registry.close()
+    with closing(sqlite3.connect(home.registry)) as connection, connection:
+        connection.create_function("row_checksum", -1, lambda *values: row_checksum(values))
+        rewrite_as_version_2(connection, imported)
+    registry = await Registry.open(home)
+    assert registry.recovery.sentence == ""
+    assert (await registry.get(plain)).origin is Origin.HERE
+    assert (await registry.get(imported)).origin is Origin.IMPORTED
+    await registry.close()
+
+
+def rewrite_as_version_2(connection: sqlite3.Connection, imported: str) -> None:
+    """The registry as it was before it had a column for the origin."""
+    transition = "run_id, n, state, at, reason, attempt"
+    connection.execute(
+        "UPDATE transitions SET reason = 'imported from an archive' WHERE run_id = ? AND n ="
+        " (SELECT max(n) FROM transitions WHERE run_id = ?)",
+        (imported, imported),
+    )
+    connection.execute(f"UPDATE transitions SET checksum = row_checksum({transition})")
+    connection.execute("ALTER TABLE runs DROP COLUMN origin")
+    columns = ", ".join(name for name in RUN_COLUMNS if name != "origin")
+    connection.execute(f"UPDATE runs SET checksum = row_checksum({columns})")
+    connection.execute("PRAGMA user_version = 2")

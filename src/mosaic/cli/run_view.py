@@ -10,6 +10,7 @@ from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration, moment
 from mosaic.front.run_words import (
     elapsed_s,
+    origin_words,
     progress_parts,
     remaining_s,
     remarks_of,
@@ -80,6 +81,7 @@ def say_run(record: RunRecord) -> None:
             ("worker", record.worker),
             ("environment", record.env_id),
             ("group", record.group),
+            ("origin", origin_words(record)),
             ("pinned", "yes, never cleaned up" if record.pinned else ""),
             ("state", f"{record.state}, {state_word(record)}{attempt}"),
             ("waiting", record.waiting),

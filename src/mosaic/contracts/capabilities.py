@@ -67,6 +67,9 @@ class WorkerCapabilities:
     stdout_events: bool = False
     # "package.module:function" that makes its environments again; see contracts/replay.py.
     replay_maker: str = ""
+    # Fields of its config, as dotted paths, that name a program or a folder with programs: a run
+    # that sets one of them starts somebody else's code.
+    program_fields: tuple[str, ...] = ()
     readiness_checks: tuple[ReadinessCheck, ...] = ()
     metadata: WorkerMetadata = field(default_factory=lambda: WorkerMetadata(name="worker"))
     # JSON Schema of the worker's config, for forms, `--set` and validation.
@@ -88,6 +91,7 @@ class WorkerCapabilities:
                 "env_families",
                 "action_spaces",
                 "observation_spaces",
+                "program_fields",
             ):
                 if name in values:
                     values[name] = tuple(values[name])

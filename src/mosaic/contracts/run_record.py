@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from mosaic.contracts.run_state import FailureReason, Outcome, RunState
+
+
+class Origin(StrEnum):
+    """Whose word a run's files are."""
+
+    HERE = "here"  # a worker of this installation wrote them
+    SCRIPT = "script"  # recorded by a program that is not ours, started here
+    # From an archive. Everything such a run says is data: nothing it names is ever started,
+    # imported or opened without a person's consent.
+    IMPORTED = "imported"
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,7 @@ class RunRecord:
     pinned: bool = False
     # Runs that differ only in their seed share a group; empty for a run by itself.
     group: str = ""
+    origin: Origin = Origin.HERE
     # Only in GetRun: lists leave these out.
     paths: dict[str, str] = field(default_factory=dict)
     transitions: tuple[Transition, ...] = ()

@@ -17,7 +17,7 @@ from typing import Any
 from ulid import ULID
 
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_run_config_json
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.keeping.trash import discard
@@ -124,6 +124,7 @@ class Reception:
             cpus=config.resources.cpus,
             memory_mb=config.resources.memory_mb,
             group=config.group,
+            origin=Origin.SCRIPT if command.starts_a_program(config) else Origin.HERE,
         )
         new = NewRun(record=record, client_key=client_key or None, config_digest=digest)
         if secrets:

@@ -7,7 +7,7 @@ import json
 import time
 from pathlib import Path
 
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.front.human import amount, count, decimal
 
@@ -21,6 +21,12 @@ _STATE_WORDS = {
 }
 
 
+_ORIGIN_WORDS = {
+    Origin.SCRIPT: "recorded by a script",
+    Origin.IMPORTED: "imported from an archive; nothing it names is started without asking",
+}
+
+
 def state_word(record: RunRecord) -> str:
     if record.outcome is not None:
         return record.outcome.value
@@ -29,6 +35,11 @@ def state_word(record: RunRecord) -> str:
     if record.stalled:
         return "stalled"
     return _STATE_WORDS.get(record.state, record.state.value)
+
+
+def origin_words(record: RunRecord) -> str:
+    """Whose word the run's files are; empty for a run of this installation's own workers."""
+    return _ORIGIN_WORDS.get(record.origin, "")
 
 
 def elapsed_s(record: RunRecord, now: float | None = None) -> float | None:

@@ -22,4 +22,5 @@ def get_worker_metadata() -> WorkerCapabilities:
         ),
         config_schema=config_schema(ScriptConfig),
         replay_maker="mosaic.watch.replay:make_environment",
+        program_fields=("command",),
     )

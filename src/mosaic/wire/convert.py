@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.contracts.run_record import Progress, RunRecord, Transition
+from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
 from mosaic.errors import MosaicError
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -29,6 +29,8 @@ _rare_of = attrgetter(*_RARE)
 _RARE_DEFAULTS = _rare_of(pb.RunRecord())
 
 _STATES: dict[str, RunState] = {state.value: state for state in RunState}
+# What a newer daemon may call an origin is not one we trust: see `_summary_values`.
+_ORIGINS = {origin.value: origin for origin in Origin}
 _OUTCOMES: dict[str, Outcome | None] = {outcome.value: outcome for outcome in Outcome} | {"": None}
 
 
@@ -65,6 +67,8 @@ def record_to_proto(record: RunRecord) -> pb.RunRecord:
     if rare != _RARE_DEFAULTS:
         for name, value in zip(_RARE, rare, strict=True):
             setattr(message, name, value)
+    if record.origin is not Origin.HERE:
+        message.origin = record.origin
     if record.gpu_slots:
         message.gpu_slots.extend(record.gpu_slots)
     if record.paths:
@@ -146,6 +150,8 @@ def _summary_values(message: pb.RunRecord) -> dict[str, Any]:
     rare = _rare_of(message)
     if rare != _RARE_DEFAULTS:
         values.update(zip(_RARE, rare, strict=True))
+    if message.origin:
+        values["origin"] = _ORIGINS.get(message.origin, Origin.IMPORTED)
     if slots := message.gpu_slots:
         values["gpu_slots"] = tuple(slots)
     return values

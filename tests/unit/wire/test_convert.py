@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
-from mosaic.contracts.run_record import Progress, RunRecord, Transition
+from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
 from mosaic.errors import MosaicError
 from mosaic.wire.answers import CheckResult, Health, WorkerInfo
@@ -70,6 +70,7 @@ FULL = RunRecord(
     metrics_digest="abc",
     pinned=True,
     group="ppo-CartPole",
+    origin=Origin.IMPORTED,
     config={"run_name": "full"},
     manifest={"run_id": "x"},
     quarantined_lines=5,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mosaic.contracts.run_files import RunFiles
-from mosaic.contracts.run_record import Transition
+from mosaic.contracts.run_record import Origin, Transition
 from mosaic.contracts.run_state import RunState
 from mosaic.daemon.keeping.archive_format import CHUNK, RUN_PREFIX, ArchivedFile, refusal
 from mosaic.daemon.keeping.archive_reader import ArchiveIndex, RunArchive
@@ -87,6 +87,7 @@ def imported_entry(index: ArchiveIndex, now: float) -> RunEntry:
     """The record as it was, with a note in its history, and nothing that only held over there."""
     row = {**index.entry.row, "gpu_slots": "", "slot": None, "not_before": None, "stalled": ""}
     row["updated_at"] = now
+    row["origin"] = Origin.IMPORTED.value
     row["checkpoint_uri"] = _below_the_run(str(row["checkpoint_uri"]), index)
     note = Transition(RunState.TERM, now, IMPORTED, int(str(row["attempt"])))
     return replace(index.entry, row=row, transitions=(*index.entry.transitions, note))

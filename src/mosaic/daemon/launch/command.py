@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import Any, Protocol
 
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.daemon.launch.environment import build_environment
@@ -49,6 +49,13 @@ class LaunchCommand:
     def is_sdk_worker(self) -> bool:
         """Whether it takes `--config`, registers, and hears commands on its standard input."""
         return self.module is not None
+
+    def starts_a_program(self, config: TrainRunConfig) -> bool:
+        """Whether this run is somebody else's program, rather than a worker's own."""
+        if self.entry is None or self.entry.capabilities is None:
+            return True
+        names = self.entry.capabilities.program_fields
+        return any(_field(config.worker.config, name) for name in names)
 
     @property
     def has_stdout_events(self) -> bool:
@@ -97,6 +104,12 @@ def worker_environment(
         gpu_slots=gpu_slots,
         contract=contract,
     )
+
+
+def _field(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _interpreter(entry_point: str) -> str | None:

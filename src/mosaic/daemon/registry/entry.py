@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic.contracts.hostile_text import is_run_id, label_problem
-from mosaic.contracts.run_record import Transition
+from mosaic.contracts.run_record import Origin, Transition
 from mosaic.contracts.run_state import FailureReason, Outcome, RunState
 from mosaic.daemon.registry.rows import (
     RUN_COLUMNS,
@@ -87,6 +87,7 @@ def _check(row: RunRow) -> None:
     if row["state"] != RunState.TERM:
         raise _wrong("the run was not over")
     Outcome(str(row["outcome"]))
+    Origin(str(row["origin"]))
     if row["failure_json"] is not None:
         FailureReason.from_dict(json.loads(str(row["failure_json"])))
     if row["finished_at"] is None:

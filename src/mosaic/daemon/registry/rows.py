@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mosaic.contracts.run_record import Progress, RunRecord, Transition
+from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureReason, Outcome, RunState
 from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
 
@@ -57,9 +57,14 @@ RUN_COLUMNS: dict[str, type] = {
     "revision": int,
     "pinned": int,
     "group_name": str,
+    "origin": str,
 }
 # Columns younger than the first registry, with what they hold for a run from before.
-YOUNGER_COLUMNS: dict[str, SqlValue] = {"pinned": 0, "group_name": ""}
+YOUNGER_COLUMNS: dict[str, SqlValue] = {
+    "pinned": 0,
+    "group_name": "",
+    "origin": Origin.HERE.value,
+}
 TRANSITION_COLUMNS = ("run_id", "n", "state", "at", "reason", "attempt")
 # What a list shows, in the order `record_of` unpacks it.
 LIST_COLUMNS = (
@@ -67,7 +72,8 @@ LIST_COLUMNS = (
     " started_at, finished_at, agent_id, worker_id, env_id, failure_json, exit_code, signal,"
     " stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,"
     " total_episodes, last_return, mean_return, steps_per_second, cpus, memory_mb, gpu_slots,"
-    " checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group_name"
+    " checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group_name,"
+    " origin"
 )
 PROGRESS_COLUMNS = (
     "steps",
@@ -81,6 +87,7 @@ PROGRESS_COLUMNS = (
 _STATES = {state.value: state for state in RunState}
 _OUTCOMES: dict[str | None, Outcome | None] = {outcome.value: outcome for outcome in Outcome}
 _OUTCOMES[None] = None
+_ORIGINS = {origin.value: origin for origin in Origin}
 _NO_PROGRESS = Progress()
 _NO_VALUES = (0, 0, None, None, None, None, None)
 _MAX_INTEGER = 2**63 - 1
@@ -144,6 +151,7 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,
         total_episodes, last_return, mean_return, rate, cpus, memory_mb, gpu_slots,
         checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group,
+        origin,
     ) = values  # fmt: skip
     # Fields left out fall back to their defaults, which a dataclass keeps on the class.
     fields = dict(
@@ -183,6 +191,7 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         revision=revision,
         pinned=bool(pinned),
         group=group,
+        origin=_ORIGINS[origin],
         paths={},
         capabilities={},
         config={},

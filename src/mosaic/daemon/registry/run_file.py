@@ -23,8 +23,9 @@ from mosaic.daemon.registry.rows import (
 )
 from mosaic.files import atomic_write_json
 
-# Version 1 knew neither pins nor groups.
-RUN_FILE_VERSION = 2
+RUN_FILE_VERSION = 3
+# What files of earlier versions do not have.
+_YOUNGER = {1: ("pinned", "group_name", "origin"), 2: ("origin",), RUN_FILE_VERSION: ()}
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,7 @@ def read_run_file(files: RunFiles, run_id: str = "") -> RunRow | None:
     try:
         document: Any = json.loads(files.record.read_bytes())
         version, stored = document["version"], document["run"]
-        if version not in (1, RUN_FILE_VERSION):
-            return None
-        younger = YOUNGER_COLUMNS if version == 1 else {}
+        younger = {name: YOUNGER_COLUMNS[name] for name in _YOUNGER[version]}
         known = [name for name in RUN_COLUMNS if name not in younger]
         row: RunRow = {name: storable(name, stored[name]) for name in known}
         if document["checksum"] != _checksum(row) or row["run_id"] != (
