@@ -26,7 +26,7 @@ from tests.chaos.traced_daemon import Change, TracedDaemon
 from tests.daemon_harness import run_document
 from tests.hostile_strings import TRAVERSALS
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.blocks_merge]
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Trainer"]
 REFUSALS = {

@@ -26,7 +26,7 @@ from tests.chaos.figures import record
 from tests.daemon_harness import MISBEHAVING, run_document
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.blocks_merge]
 
 SERVICE = pb.DESCRIPTOR.services_by_name["Trainer"]
 METHODS = [f"/{SERVICE.full_name}/{method.name}" for method in SERVICE.methods]
