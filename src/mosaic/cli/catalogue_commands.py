@@ -87,7 +87,7 @@ def _describe(found: list[Any], env_id: str, as_json: bool) -> int:
     if as_json:
         say_json(item.to_dict())
         return 0
-    say(paint(item.id, "bold"))
+    say(paint(printable(item.id), "bold"))
     say(printable(item.summary))
     shown = {key: value for key, value in item.to_dict().items() if key not in ("id", "summary")}
     say_fields([(key.replace("_", " "), _text(value)) for key, value in shown.items()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from mosaic.cli.terminal import paint, printable
+from mosaic.cli.terminal import paint, printable, printable_json, say_aside
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.errors import MosaicError
@@ -21,13 +21,12 @@ def outcome_status(record: RunRecord) -> int:
 def report(error: MosaicError, as_json: bool) -> int:
     """Print the error and return its exit status."""
     if as_json:
-        print(json.dumps({"error": error.to_dict()}, default=str), file=sys.stderr, flush=True)
+        say_aside(printable_json(json.dumps({"error": error.to_dict()}, default=str)))
         return error.exit_status
     label = paint("mosaic:", "red", sys.stderr)
-    print(f"{label} {printable(error.message)}", file=sys.stderr)
+    say_aside(f"{label} {printable(error.message)}")
     for line in error.details.get("stderr_tail", ()):
-        print(f"  | {printable(str(line))}", file=sys.stderr)
+        say_aside(f"  | {printable(str(line))}")
     if error.hint:
-        print(f"{paint('hint:', 'yellow', sys.stderr)} {printable(error.hint)}", file=sys.stderr)
-    sys.stderr.flush()
+        say_aside(f"{paint('hint:', 'yellow', sys.stderr)} {printable(error.hint)}")
     return error.exit_status

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mosaic.cli.failures import INTERRUPTED, outcome_status
 from mosaic.cli.interruption import certain_interrupt
 from mosaic.cli.run_view import progress_line, say_end
-from mosaic.cli.terminal import cut, is_terminal, printable, say, say_json
+from mosaic.cli.terminal import cut, is_terminal, printable, say, say_aside, say_json
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.human import duration
 from mosaic.front.run_words import progress_parts, remaining_s, state_word
@@ -129,12 +129,10 @@ def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
     """Show the run until it is over; the exit status says how it ended. Ctrl-C lets it go on."""
 
     def say_goodbye() -> None:
-        print(
+        say_aside(
             f"\nDetached: the run goes on.\n"
             f"  stop it    mosaic stop {run_id}\n"
-            f"  its log    mosaic logs -f {run_id}",
-            file=sys.stderr,
-            flush=True,
+            f"  its log    mosaic logs -f {run_id}"
         )
 
     try:

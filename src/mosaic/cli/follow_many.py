@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from mosaic.cli.failures import INTERRUPTED, outcome_status
 from mosaic.cli.interruption import certain_interrupt
 from mosaic.cli.run_view import progress_line, say_end
-from mosaic.cli.terminal import printable, say, say_json
+from mosaic.cli.terminal import printable, say, say_aside, say_json
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.human import decimal
 
@@ -54,7 +53,7 @@ def say_progress(records: Iterable[RunRecord]) -> None:
 
 
 def say_goodbye() -> None:
-    print("\nDetached: the runs go on. `mosaic runs` lists them.", file=sys.stderr, flush=True)
+    say_aside("\nDetached: the runs go on. `mosaic runs` lists them.")
 
 
 def summary(records: Sequence[RunRecord]) -> str:

@@ -185,5 +185,6 @@ def _show_once(viewer: Viewer, fate: RunFate, arguments: argparse.Namespace) -> 
         room = Room(columns, lines - 1)
     # One row less: the prompt comes below.
     text = renderer.text(picture, room._replace(rows=max(1, room.rows - 1)))
-    say(text + line_of(view, arguments))
+    # Not said: the picture is made of orders to the terminal, our own.
+    print(text + line_of(view, arguments), flush=True)
     return 0

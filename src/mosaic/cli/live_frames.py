@@ -51,7 +51,7 @@ def line_of(view: View, arguments: argparse.Namespace, note: str = "") -> str:
 
     slots = slots_text(*watched_slots(arguments), len(view.metrics))
     line = hud_line(view, slots, note)
-    return line if line.isprintable() else printable(line)  # asked for each frame
+    return printable(line)
 
 
 class LiveView:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from dataclasses import asdict
 
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import paint, printable, say
+from mosaic.cli.terminal import paint, printable, say, say_aside, say_json
 from mosaic.contracts.history import LogMatch
 from mosaic.errors import RequestError
 from mosaic.front.human import amount
@@ -36,13 +34,13 @@ def search_logs(arguments: argparse.Namespace) -> int:
         ):
             found += 1
             if arguments.json:
-                say(json.dumps(asdict(match)))
+                say_json(asdict(match), indent=None)
                 continue
             if match.run_id not in names:
                 names[match.run_id] = client.get_run(match.run_id).run_name
             say(line_of(match, names[match.run_id]))
     if found == arguments.limit:
-        print(f"stopped after {amount(found, 'line')} (--limit)", file=sys.stderr, flush=True)
+        say_aside(f"stopped after {amount(found, 'line')} (--limit)")
     return 0 if found else NOTHING_FOUND
 
 

@@ -52,7 +52,7 @@ def say_end(record: RunRecord) -> None:
     if record.stop_reason and record.outcome is Outcome.SUCCEEDED:
         parts.append(f"stopped by {record.stop_reason}")
     word = paint(state_word(record), state_colour(record))
-    say(f"{word}: {printable(record.run_name)}  {', '.join(parts)}")
+    say(f"{word}: {printable(record.run_name)}  {printable(', '.join(parts))}")
     if record.outcome is Outcome.FAILED:
         say_failure(record)
     for remark in remarks_of(record):
@@ -62,7 +62,7 @@ def say_end(record: RunRecord) -> None:
 def say_failure(record: RunRecord) -> None:
     failure = record.failure
     if failure is not None:
-        say(f"  {paint(failure.label, 'red')}: {printable(failure.message)}")
+        say(f"  {paint(printable(failure.label), 'red')}: {printable(failure.message)}")
         if failure.hint:
             say(f"  {paint('hint:', 'yellow')} {printable(failure.hint)}")
     if record.stderr_tail:

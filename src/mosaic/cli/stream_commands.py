@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.numbers import natural
 from mosaic.cli.session import open_client
+from mosaic.cli.terminal import has_colour, printable_json
 from mosaic.contracts.events import EventType
 from mosaic.errors import RequestError
 from mosaic.front.run_reference import HELP, resolve_run
+
+if TYPE_CHECKING:
+    from mosaic.wire.answers import LogChunk
 
 
 def add(commands: Any) -> None:
@@ -55,21 +61,49 @@ def show_logs(arguments: argparse.Namespace) -> int:
         raise RequestError("--regex, --ignore-case and --json go with --search TEXT")
     if len(arguments.runs) != 1:
         raise RequestError("Name one run", hint="only --search takes several, or none for all")
-    out = sys.stdout.buffer
     with open_client(arguments) as client:
         run_id = resolve_run(client, arguments.runs[0])
         chunks = client.stream_log(run_id, arguments.stream, arguments.tail, arguments.follow)
-        for chunk in chunks:
-            out.write(chunk.data)
-            out.flush()
+        # Whoever searches or stores a log gets its bytes; a terminal would obey them.
+        show = _show_on_terminal if sys.stdout.isatty() else _pass_on
+        show(chunks)
     return 0
 
 
+def _pass_on(chunks: Iterable[LogChunk]) -> None:
+    for chunk in chunks:
+        sys.stdout.buffer.write(chunk.data)
+        sys.stdout.buffer.flush()
+
+
+def _show_on_terminal(chunks: Iterable[LogChunk]) -> None:
+    from mosaic.cli.log_on_terminal import LogOnTerminal
+
+    columns, is_coloured = shutil.get_terminal_size().columns, has_colour(sys.stdout)
+    outputs: dict[str, LogOnTerminal] = {}
+    try:
+        for chunk in chunks:
+            if chunk.stream not in outputs:
+                outputs[chunk.stream] = LogOnTerminal(columns, is_coloured)
+            sys.stdout.write(outputs[chunk.stream].feed(chunk.data))
+            sys.stdout.flush()
+    finally:
+        for output in outputs.values():
+            sys.stdout.write(output.end())
+        sys.stdout.flush()
+
+
 def show_events(arguments: argparse.Namespace) -> int:
-    out = sys.stdout.buffer
+    is_terminal = sys.stdout.isatty()
     with open_client(arguments) as client:
         run_id = resolve_run(client, arguments.run)
         for batch in client.stream_events(run_id, 0, arguments.type, arguments.follow):
-            out.write(b"".join(line.rstrip(b"\n") + b"\n" for line in batch.lines))
-            out.flush()
+            lines = [line.rstrip(b"\n") for line in batch.lines]
+            if is_terminal:
+                for line in lines:
+                    print(printable_json(line.decode(errors="replace")))
+                sys.stdout.flush()
+            else:
+                sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
+                sys.stdout.buffer.flush()
     return 0

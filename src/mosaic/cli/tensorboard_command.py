@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.numbers import whole_between
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import paint, printable, say, say_json
+from mosaic.cli.terminal import paint, printable, say, say_aside, say_json
 from mosaic.errors import MosaicError, RequestError
 from mosaic.front.run_reference import GROUP_HELP, resolve_runs
 
@@ -163,4 +162,4 @@ def _say_problems(problems: list[MosaicError], *, is_anything_shown: bool) -> No
     if problems and not is_anything_shown:
         raise problems[0]
     for problem in problems:
-        print(f"left out: {printable(problem.message)}", file=sys.stderr, flush=True)
+        say_aside(f"left out: {printable(problem.message)}")

@@ -1,9 +1,15 @@
-"""What is printed and how: colours only on a terminal, no control characters from outside."""
+"""What is printed and how: colours only on a terminal, and nothing from outside that steers one.
+
+A terminal obeys what it is sent. In a name or a message of a worker, a script or an archive there
+may be orders to fill the clipboard, to rename the window, to wipe the screen, and marks that turn
+the order of letters around. `printable` shows such text; whatever is said passes `only_coloured`.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -12,6 +18,11 @@ from typing import Any, TextIO
 
 from mosaic.contracts.events import finite_json
 
+RESET = "\x1b[0m"
+# Colours and the like, nothing private: `ESC [ > 4 m` would change what keys send.
+COLOUR_ORDER = re.compile(r"(\x1b\[[0-9;:]{0,64}m)")
+# Control and format characters, halves of characters, and two ends of line that hide as spaces.
+_STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "dim": "2", "bold": "1"}
 
 
@@ -26,35 +37,65 @@ def has_colour(stream: TextIO) -> bool:
 def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
     if not colour or not text or not has_colour(stream or sys.stdout):
         return text
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+    return f"\x1b[{_COLOURS[colour]}m{text}{RESET}"
 
 
 def printable(text: str) -> str:
-    """The same text with nothing in it that could steer a terminal."""
-    return "".join(
-        c
-        if c == "\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs")
-        else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-    )
+    """The same text, on one line, with nothing in it that could steer a terminal."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def printable_json(line: str) -> str:
+    """A line of JSON with the same meaning, in which such characters are spelled out."""
+    return line if line.isprintable() else "".join(map(_spelled, line))
+
+
+def only_coloured(text: str) -> str:
+    """Lines that are about to be printed: of all orders to the terminal, colours alone are left."""
+    if text.isprintable():
+        return text
+    pieces = COLOUR_ORDER.split(text)  # text and colour in turn
+    pieces[::2] = ["\n".join(map(printable, piece.split("\n"))) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
+def _shown(c: str) -> str:
+    is_harmless = c == "\t" or unicodedata.category(c) not in _STEERING
+    return c if is_harmless else "\N{REPLACEMENT CHARACTER}"
+
+
+def _spelled(c: str) -> str:
+    if _shown(c) == c:
+        return c
+    units = c.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 def say(text: str = "") -> None:
-    print(text, flush=True)
+    print(only_coloured(text), flush=True)
 
 
-def say_json(value: Any) -> None:
-    say(json.dumps(finite_json(value), indent=2, allow_nan=False, default=str))
+def say_aside(text: str) -> None:
+    """On standard error, for standard output may be data."""
+    print(only_coloured(text), file=sys.stderr, flush=True)
+
+
+def say_json(value: Any, indent: int | None = 2) -> None:
+    text = json.dumps(finite_json(value), indent=indent, allow_nan=False, default=str)
+    say("\n".join(map(printable_json, text.split("\n"))))
 
 
 def confirmed(question: str) -> bool:
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        answer = input(only_coloured(f"{question} [y/N] "))
     except EOFError:
         return False
+    return answer.strip().lower() in ("y", "yes")
 
 
 def text_width(text: str) -> int:
+    if text.isascii():
+        return len(text)
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -79,7 +120,7 @@ def say_table(
 
     `colours` names one colour per row, or "" for none.
     """
-    table = [tuple(header), *(tuple(printable(cell) for cell in row) for row in rows)]
+    table = [tuple(map(printable, row)) for row in (header, *rows)]
     widths = [max(text_width(row[i]) for row in table) for i in range(len(header))]
     if is_terminal(sys.stdout):
         excess = sum(widths) + 2 * (len(widths) - 1) - shutil.get_terminal_size().columns
@@ -98,6 +139,7 @@ def say_table(
 def say_fields(fields: Sequence[tuple[str, str]]) -> None:
     """`name  value` lines, indented, empty values left out."""
     shown = [(name, value) for name, value in fields if value]
-    width = max((len(name) for name, _ in shown), default=0)
+    width = max((text_width(printable(name)) for name, _ in shown), default=0)
     for name, value in shown:
-        say(f"  {paint(name.ljust(width), 'dim')}  {printable(value)}")
+        padded = printable(name) + " " * (width - text_width(printable(name)))
+        say(f"  {paint(padded, 'dim')}  {printable(value)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -16,8 +15,7 @@ from mosaic.analytics.trial_table import (
     duration_s,
     parameter_names,
 )
-from mosaic.cli.terminal import is_terminal, paint, printable, say, say_table
-from mosaic.contracts.events import finite_json
+from mosaic.cli.terminal import is_terminal, paint, printable, say, say_aside, say_json, say_table
 from mosaic.errors import MosaicError, StoreError
 from mosaic.front.human import amount, decimal, duration
 
@@ -106,9 +104,9 @@ def say_problems(reader: StudyReader) -> None:
     """What a journal holds that Optuna did not write is left out, and said."""
     problems: list[MosaicError] = getattr(reader, "problems", [])
     for problem in problems[:PROBLEMS_SHOWN]:
-        print(f"left out: {printable(problem.message)}", file=sys.stderr, flush=True)
+        say_aside(f"left out: {printable(problem.message)}")
     if len(problems) > PROBLEMS_SHOWN:
-        print(f"and {len(problems) - PROBLEMS_SHOWN} more", file=sys.stderr, flush=True)
+        say_aside(f"and {len(problems) - PROBLEMS_SHOWN} more")
     problems.clear()
 
 
@@ -152,7 +150,7 @@ class StudyFollower:
             for study, trial in changed:
                 news = trial_json(trial, trial.number in best[study.name])
                 text = {"study": study.name, **news}
-                say(json.dumps(finite_json(text), allow_nan=False, default=str))
+                say_json(text, indent=None)
         elif is_terminal(sys.stdout):
             sys.stdout.write(_CLEAR)
             for study in chosen:

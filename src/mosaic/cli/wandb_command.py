@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import paint, printable, say, say_fields, say_json, say_table
+from mosaic.cli.terminal import paint, printable, say, say_aside, say_fields, say_json, say_table
 from mosaic.errors import RequestError
 from mosaic.front.human import amount, count, decimal, moment
 from mosaic.front.run_reference import HELP, resolve_run
@@ -54,7 +53,7 @@ def _show(run: LocalRun, logs: list[Path], arguments: argparse.Namespace) -> int
     reader = WandbReader(logs[-1])
     news = reader.read_new()
     for problem in news.problems:
-        print(f"left out: {printable(problem.message)}", file=sys.stderr, flush=True)
+        say_aside(f"left out: {printable(problem.message)}")
     if arguments.history is not None:
         return _show_history(news, arguments)
     if arguments.json:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import paint, printable
+from mosaic.cli.terminal import paint, printable, say_aside
 
 
 def add(commands: Any) -> None:
@@ -68,7 +68,7 @@ def watch(arguments: argparse.Namespace) -> int:
     document = watch_document(arguments, os.environ)
     if not arguments.json:
         for line in preview(document):
-            print(paint(printable(line), "dim", sys.stderr), file=sys.stderr, flush=True)
+            say_aside(paint(printable(line), "dim", sys.stderr))
     with open_client(arguments) as client:
         return submit_and_report(
             client,

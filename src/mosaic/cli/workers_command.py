@@ -75,10 +75,11 @@ def remove_worker(arguments: argparse.Namespace) -> int:
 
 def say_problems(worker: WorkerInfo) -> None:
     if worker.error:
-        say(f"{paint(worker.name, 'red')}: {printable(worker.error)}")
+        say(f"{paint(printable(worker.name), 'red')}: {printable(worker.error)}")
     for result in worker.readiness:
         if not result.ok:
-            say(f"{paint(worker.name, 'yellow')}: {result.check}: {printable(result.message)}")
+            sentence = printable(f"{result.check}: {result.message}")
+            say(f"{paint(printable(worker.name), 'yellow')}: {sentence}")
             if result.fix:
                 say(f"  fix: {printable(result.fix)}")
 
