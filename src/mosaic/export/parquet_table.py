@@ -39,7 +39,7 @@ class ParquetTable:
             Kind.REAL: pyarrow.float64(),
             Kind.FLAG: pyarrow.bool_(),
         }
-        fields = [pyarrow.field(column.name, types[column.kind]) for column in columns]
+        fields = [pyarrow.field(_whole_text(column.name), types[column.kind]) for column in columns]
         self._pyarrow = pyarrow
         self._schema = pyarrow.schema(fields)
         self._file = path.open("xb")
@@ -55,8 +55,7 @@ class ParquetTable:
 
     def add(self, columns: Columns) -> None:
         arrays = [
-            # NaN stays NaN: only what is missing is null.
-            self._pyarrow.array(values, field.type, from_pandas=False)
+            self._array(values, field.type)
             for values, field in zip(columns, self._schema, strict=True)
         ]
         batch = self._pyarrow.record_batch(arrays, schema=self._schema)
@@ -77,7 +76,19 @@ class ParquetTable:
         self._writer.is_open = False  # or its destructor would complete the file after all
         self._file.close()
 
+    def _array(self, values: Sequence[Any], kind: Any) -> Any:
+        # NaN stays NaN: only what is missing is null.
+        try:
+            return self._pyarrow.array(values, kind, from_pandas=False)
+        except UnicodeEncodeError:
+            return self._pyarrow.array(map(_whole_text, values), kind, from_pandas=False)
+
     def _write_group(self) -> None:
         table = self._pyarrow.Table.from_batches(self._waiting, self._schema)
         self._waiting, self._rows_waiting = [], 0
         self._writer.write_table(table, row_group_size=2 * ROWS_PER_GROUP)
+
+
+def _whole_text(text: str) -> str:
+    """A lone surrogate cannot be written as UTF-8; everything else can."""
+    return text.encode("utf-8", "replace").decode()

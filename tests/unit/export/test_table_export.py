@@ -148,3 +148,33 @@ def test_wide_form_holds_every_point_once(metrics: dict[str, list[tuple[int, flo
     for place, name in enumerate(names[1:], start=1):
         found = [(row[0], row[place]) for row in rows if row[place] is not None]
         assert found == sorted(metrics[name], key=lambda point: point[0])
+
+
+def test_text_from_outside_is_no_formula_and_numbers_are_numbers(tmp_path: Path) -> None:
+    metrics = {"=1+1": [(-1, -0.5)], "@sum": [(0, -math.inf)]}
+    episodes = [episode(-7, -1e-300, episode_seed=-3, agent_id="+cmd", metadata="=x")]
+    steps = [step(-1, 0, action=-1, info="-2+3", render_hint=[-1])]
+    rows = SampleRows(metrics, episodes, steps)
+    done = export_tables(rows, tmp_path / "long", CsvFormat(), with_steps=True)
+    assert [row["name"] for row in read_csv(done.folder / "metrics.csv")] == ["'=1+1", "'@sum"]
+    lines = (done.folder / "metrics.csv").read_text().splitlines()
+    assert lines[1].startswith("'=1+1,-1,-0.5,") and lines[2].startswith("'@sum,0,-inf,")
+    (found,) = read_csv(done.folder / "episodes.csv")
+    assert (found["episode_index"], found["total_reward"]) == ("-7", "-1e-300")
+    assert (found["episode_seed"], found["agent_id"]) == ("-3", "'+cmd")
+    assert json.loads(found["metadata"]) == "=x"  # JSON text begins with a quotation mark
+    (found,) = read_csv(done.folder / "steps.csv")
+    assert (found["action"], found["info"], found["render_hint"]) == ("-1", '"-2+3"', "[-1]")
+
+    wide = export_tables(rows, tmp_path / "wide", CsvFormat(), is_wide=True).folder / "metrics.csv"
+    assert wide.read_text().splitlines()[:2] == ["step,'=1+1,'@sum", "-1,-0.5,"]
+
+
+@pytest.mark.parametrize("table_format", [CsvFormat(), ParquetFormat()], ids=["csv", "parquet"])
+def test_half_a_character_ends_no_export(tmp_path: Path, table_format: Any) -> None:
+    rows = SampleRows(
+        {"loss\ud800": [(0, 1.0)]}, [episode(0, agent_id="\udfff", metadata={"\ud800": "\udc00"})]
+    )
+    for is_wide in (False, True):
+        done = export_tables(rows, tmp_path / f"{is_wide}", table_format, is_wide=is_wide)
+        assert done.rows == {"metrics": 1, "episodes": 1}

@@ -318,6 +318,22 @@ def test_the_table_has_every_point_and_evaluation() -> None:
     ]
 
 
+def test_no_name_of_a_curve_is_a_formula_in_the_table() -> None:
+    line = Curve(
+        "=1+1",
+        "#000000",
+        numbers([-1]),
+        numbers([-0.5]),
+        marker_xs=numbers([2]),
+        marker_ys=numbers([-9]),
+    )
+    assert csv_text([line], "@steps").splitlines() == [
+        "curve,'@steps,value,low,high,before_smoothing",
+        "'=1+1,-1,-0.5,,,",
+        "'=1+1 (evaluation),2,-9,,,",
+    ]
+
+
 def test_any_metric_gives_a_file_name() -> None:
     assert file_stem("charts/episodic_return") == "charts-episodic_return"
     assert file_stem("../..") == "chart"

@@ -12,6 +12,7 @@ from mosaic.compare.comparison import Comparison, Question, compare
 from mosaic.compare.curves import Curve, Floats
 from mosaic.compare.groups import RunGroup
 from mosaic.gui.state.compare_tables import (
+    Table,
     curves_of,
     difference_table,
     final_caption,
@@ -84,6 +85,11 @@ def test_tables_are_copied_as_cells() -> None:
     text = tab_separated([final_table(comparison())])
     assert text.splitlines()[0].split("\t")[0] == "Group"
     assert len(text.splitlines()) == 3
+
+
+def test_copied_names_are_no_formulas_and_copied_numbers_are_numbers() -> None:
+    table = Table(("Group", "=IQM"), (("=1+1\tx", "-1.50"), ("-5", "-1 … 2")), frozenset({1}))
+    assert tab_separated([table]) == "Group\t'=IQM\n'=1+1 x\t-1.50\n-5\t-1 … 2\n"
 
 
 def test_the_page_says_what_is_compared() -> None:

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable
 
+from mosaic.export.spreadsheet_text import spreadsheet_text
 from mosaic.gui.state.curve import Curve
 
 _COLUMNS = ("curve", "x", "value", "low", "high", "before_smoothing")
@@ -18,14 +19,15 @@ def csv_text(curves: Iterable[Curve], x_title: str) -> str:
     """One row per point; evaluations follow the curve they belong to."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow([x_title if column == "x" else column for column in _COLUMNS])
+    table.writerow([spreadsheet_text(x_title) if column == "x" else column for column in _COLUMNS])
     for curve in curves:
+        label = spreadsheet_text(curve.label)
         columns = (curve.xs, curve.ys, curve.lows, curve.highs, curve.faint)
         for row in range(len(curve.xs)):
             values = ("" if part is None else _cell(float(part[row])) for part in columns)
-            table.writerow([curve.label, *values])
+            table.writerow([label, *values])
         for x, y in zip(curve.marker_xs.tolist(), curve.marker_ys.tolist(), strict=True):
-            table.writerow([f"{curve.label} ({MARKER})", _cell(x), _cell(y), "", "", ""])
+            table.writerow([f"{label} ({MARKER})", _cell(x), _cell(y), "", "", ""])
     return text.getvalue()
 
 

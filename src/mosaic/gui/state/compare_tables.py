@@ -6,10 +6,12 @@ Imported once there is a comparison: what makes one needs packages that may be m
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mosaic.export.spreadsheet_text import spreadsheet_text
 from mosaic.front.human import amount
 from mosaic.gui.state.curve import Curve, numbers
 from mosaic.gui.state.run_colours import CURVES
@@ -123,8 +125,15 @@ def tab_separated(tables: Sequence[Table]) -> str:
     """For the clipboard: spreadsheets take it as it is."""
     parts = []
     for table in tables:
-        lines = [table.columns, *table.rows]
-        parts.append("\n".join("\t".join(map(_in_one_cell, line)) for line in lines))
+        lines = ["\t".join(map(_in_one_cell, table.columns))]
+        for row in table.rows:
+            # Of what stands in the columns of numbers, intervals too, nothing is from outside.
+            cells = (
+                cell if column in table.numbers else _in_one_cell(cell)
+                for column, cell in enumerate(row)
+            )
+            lines.append("\t".join(cells))
+        parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
 
@@ -162,4 +171,4 @@ def _p_text(p_value: float) -> str:
 
 
 def _in_one_cell(text: str) -> str:
-    return text.replace("\t", " ").replace("\n", " ")
+    return spreadsheet_text(re.sub(r"[\t\r\n]", " ", text))
