@@ -156,8 +156,11 @@ def test_a_video_that_fails_leaves_nothing(
     ("words", "said"),
     [
         (("--episode", "77"), "has no recorded episode 77"),
-        (("--episode", "9" * 30), "No run has an episode 999"),
-        (("--episode", "0", "--attempt", "5000000000"), "No run has an episode 0 in attempt 5"),
+        (("--episode", "9" * 30), "episode_index is 999"),
+        (
+            ("--episode", "0", "--attempt", "5000000000"),
+            "--attempt: 5000000000 is more than",
+        ),
         (("--episode", "nonsense"), "neither a number nor one of last, best, worst"),
         (("--step", "3"), "--step goes with --png"),
         (("--png", "/nowhere/at/all.png"), "There is no folder"),

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.control_commands import for_each_run
+from mosaic.cli.numbers import natural, number_between
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import confirmed, paint, printable, say, say_json, say_table
 from mosaic.errors import ConsentError, RequestError
@@ -29,11 +30,13 @@ def add(commands: Any) -> None:
         parser.set_defaults(handler=pin_runs, is_pinned=is_pinned)
 
     clean = commands.add_parser("clean", help="move runs nobody needs to the trash, by rules")
-    clean.add_argument("--max-age", type=float, metavar="DAYS", help="runs that ended before go")
-    clean.add_argument("--max-size", metavar="SIZE", help="the oldest go until all fit (20GB)")
-    clean.add_argument("--keep-last", type=int, metavar="N", help="the last N never go")
     clean.add_argument(
-        "--keep-best", type=int, metavar="N", help="nor the best N per environment and worker"
+        "--max-age", type=number_between(0, 1e6), metavar="DAYS", help="runs that ended before go"
+    )
+    clean.add_argument("--max-size", metavar="SIZE", help="the oldest go until all fit (20GB)")
+    clean.add_argument("--keep-last", type=natural, metavar="N", help="the last N never go")
+    clean.add_argument(
+        "--keep-best", type=natural, metavar="N", help="nor the best N per environment and worker"
     )
     clean.add_argument("--yes", action="store_true", help="do not ask")
     clean.add_argument("--dry-run", action="store_true", help="only list what would go")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.failures import report
+from mosaic.cli.numbers import number_between
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import printable, say
 from mosaic.errors import MosaicError, TrainerUnreachableError
@@ -18,12 +19,18 @@ if TYPE_CHECKING:
 # How much longer than its grace period a run may take to be gone.
 STOP_MARGIN_S = 30.0
 DEFAULT_GRACE_S = 10.0
+MAX_GRACE_S = 3600.0  # what the daemon takes
 
 
 def add(commands: Any) -> None:
     stop = commands.add_parser("stop", help="stop runs, gently first")
     stop.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
-    stop.add_argument("--grace", type=float, metavar="S", help="seconds before it is killed")
+    stop.add_argument(
+        "--grace",
+        type=number_between(0, MAX_GRACE_S),
+        metavar="S",
+        help="seconds before it is killed",
+    )
     stop.add_argument("--reason", default="", metavar="TEXT", help="kept with the run")
     stop.add_argument(
         "--wait",

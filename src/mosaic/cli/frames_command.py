@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.live_frames import LiveView, line_of, make_renderer, watched_slots
-from mosaic.cli.numbers import number_between, positive
+from mosaic.cli.numbers import natural, number_between, positive
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, say
 from mosaic.contracts.run_record import RunRecord
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
     parser.add_argument("run", metavar="RUN", help=HELP)
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
-        "--slot", type=int, metavar="N", help="only this environment; 0 is the first"
+        "--slot", type=natural, metavar="N", help="only this environment; 0 is the first"
     )
     which.add_argument(
         "--grid",
@@ -113,8 +113,6 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
     """Before anything starts: what can be known to fail."""
     if (arguments.seconds or arguments.frames) and not arguments.mp4:
         raise RequestError("--seconds and --frames go with --mp4")
-    if arguments.slot is not None and arguments.slot < 0:
-        raise RequestError("--slot counts from 0")
     out: Path | None = arguments.png or arguments.mp4
     if out is not None:
         if not out.absolute().parent.is_dir():

@@ -1,4 +1,4 @@
-"""Numbers on the command line; what is none is refused in words."""
+"""Numbers on the command line; what is none, or beyond its bounds, is refused in words."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ import argparse
 import math
 from collections.abc import Callable
 
+MOST_COUNT = 10**9  # far more than there is of anything, and what a request can hold
+_SHOWN = 40
+
 
 def natural(text: str) -> int:
     """0, 1, 2, …"""
-    return _whole(text, 0, math.inf)
+    return _whole(text, 0, MOST_COUNT)
 
 
 def positive(text: str) -> int:
     """1, 2, 3, …"""
-    return _whole(text, 1, math.inf)
+    return _whole(text, 1, MOST_COUNT)
+
+
+def seed(text: str) -> int:
+    """Any whole number of up to 128 bits; the worker says which of them it takes."""
+    return _whole(text, -(2**128), 2**128)
 
 
 def whole_between(least: int, most: int) -> Callable[[str], int]:
@@ -26,21 +34,47 @@ def number_between(least: float, most: float) -> Callable[[str], float]:
         try:
             value = float(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number") from None
+            raise argparse.ArgumentTypeError(f"{text[:_SHOWN]!r} is not a number") from None
         if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text[:40]} is not between {least:g} and {most:g}")
+            raise argparse.ArgumentTypeError(
+                f"{text[:_SHOWN]} is not between {least:g} and {most:g}"
+            )
         return value
 
     return parse
 
 
-def _whole(text: str, least: int, most: float) -> int:
+def config_number(path: str) -> Callable[[str], int]:
+    """A whole number within the bounds that the TrainRunConfig has for this field."""
+
+    def parse(text: str) -> int:
+        from mosaic.contracts.run_config import load_schema
+
+        field = load_schema("train_run_config")
+        for name in path.split("."):
+            field = field["properties"][name]
+        return _whole(text, field["minimum"], field["maximum"])
+
+    return parse
+
+
+def total_steps(text: str) -> int:
+    """As `schedule.max_steps`; `1e6` is how people write a million."""
     try:
-        value = int(text)
+        value = float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
+        value = math.nan
+    is_exact = value.is_integer() and abs(value) < 2**53
+    return config_number("schedule.max_steps")(str(int(value)) if is_exact else text)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    try:
+        value = int(text)  # refuses thousands of digits, too
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:_SHOWN]!r} is not a whole number") from None
     if value < least:
-        raise argparse.ArgumentTypeError(f"{text[:40]} is less than {least}")
+        raise argparse.ArgumentTypeError(f"{text[:_SHOWN]} is less than {least}")
     if value > most:
-        raise argparse.ArgumentTypeError(f"{text[:40]} is more than {most}")
+        raise argparse.ArgumentTypeError(f"{text[:_SHOWN]} is more than {most}")
     return value

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from mosaic.cli.numbers import seed
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable, say
 from mosaic.errors import WorkerError
@@ -24,7 +25,7 @@ def add(commands: Any) -> None:
     parser = commands.add_parser("play-policy", help="step through a policy in the terminal")
     parser.add_argument("policy", metavar="RUN|PATH", help="a run, or a checkpoint file")
     parser.add_argument("--env-id", help="another environment than the trained one")
-    parser.add_argument("--seed", type=int, default=1, help="of the first episode")
+    parser.add_argument("--seed", type=seed, default=1, help="of the first episode")
     parser.add_argument("--worker", help="only for files, when several workers could load it")
     parser.set_defaults(handler=play)
 

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mosaic.cli.numbers import number_between, positive, seed, total_steps
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import say, say_table
-from mosaic.cli.train_command import whole_number
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     evaluating = commands.add_parser("eval", help="evaluate the policy of a run or a checkpoint")
     evaluating.add_argument("policy", metavar="RUN|PATH", help="a run, or a checkpoint file")
-    evaluating.add_argument("--episodes", type=int, metavar="N", help="default: 50")
-    evaluating.add_argument("--batch-size", type=int, metavar="N", help="episodes per batch")
+    evaluating.add_argument("--episodes", type=positive, metavar="N", help="default: 50")
+    evaluating.add_argument("--batch-size", type=positive, metavar="N", help="episodes per batch")
     evaluating.add_argument("--repeat", action="store_true", help="batch after batch until stopped")
     evaluating.add_argument("--stochastic", action="store_true", help="sample actions")
-    evaluating.add_argument("--seed", type=int, help="of the first episode; default: 1")
+    evaluating.add_argument("--seed", type=seed, help="of the first episode; default: 1")
     evaluating.add_argument("--env-id", help="another environment than the trained one")
     evaluating.add_argument("--algo", help="when it cannot be told from the files")
-    evaluating.add_argument("--gamma", type=float, help="discount of the reported returns")
+    evaluating.add_argument(
+        "--gamma", type=number_between(0, 1), help="discount of the reported returns"
+    )
     evaluating.add_argument(
         "--extra",
         action="append",
@@ -39,7 +41,7 @@ def add(commands: Any) -> None:
     resuming.add_argument("policy", metavar="RUN|PATH", help="a run, or a checkpoint file")
     resuming.add_argument(
         "--total-timesteps",
-        type=whole_number,
+        type=total_steps,
         metavar="N",
         help="the new total, old steps included",
     )

@@ -6,6 +6,7 @@ import argparse
 import difflib
 from typing import TYPE_CHECKING, Any
 
+from mosaic.cli.numbers import config_number, natural, seed, total_steps
 from mosaic.cli.session import open_client
 from mosaic.errors import DependencyError, UnknownWorkerError
 
@@ -27,14 +28,33 @@ def add(commands: Any) -> None:
         help="a setting of the worker's config (repeatable)",
     )
     parser.add_argument("--name", help="a label for the run")
-    parser.add_argument("--seed", type=int, help="short for --set seed=N")
-    parser.add_argument("--cpus", type=int, help="CPU slots; default: what the worker asks for")
-    parser.add_argument("--memory-mb", type=int, help="memory limit in MB")
-    parser.add_argument("--gpus", type=int, help="GPUs to reserve; refused when missing")
-    parser.add_argument("--max-steps", type=int, help="stop after so many environment steps")
-    parser.add_argument("--max-duration", type=int, metavar="SECONDS", help="stop after this time")
-    parser.add_argument("--priority", type=int, help="-100 to 100; higher starts first")
-    parser.add_argument("--retries", type=int, help="start again so many times after a failure")
+    parser.add_argument("--seed", type=seed, help="short for --set seed=N")
+    parser.add_argument(
+        "--cpus",
+        type=config_number("resources.cpus"),
+        help="CPU slots; default: what the worker asks for",
+    )
+    parser.add_argument(
+        "--memory-mb", type=config_number("resources.memory_mb"), help="memory limit in MB"
+    )
+    parser.add_argument(
+        "--gpus",
+        type=config_number("resources.gpus.requested"),
+        help="GPUs to reserve; refused when missing",
+    )
+    parser.add_argument(
+        "--max-steps", type=total_steps, help="stop after so many environment steps"
+    )
+    parser.add_argument(
+        "--max-duration",
+        type=config_number("schedule.max_duration_seconds"),
+        metavar="SECONDS",
+        help="stop after this time",
+    )
+    parser.add_argument(
+        "--priority", type=config_number("priority"), help="-100 to 100; higher starts first"
+    )
+    parser.add_argument("--retries", type=natural, help="start again so many times after a failure")
     add_environment_option(parser)
     parser.add_argument("--detach", action="store_true", help="print the run's id and return")
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")

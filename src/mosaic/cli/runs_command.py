@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from mosaic.cli.numbers import natural
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, paint, say, say_json, say_table
 from mosaic.contracts.run_record import RunRecord
@@ -37,7 +38,9 @@ def add(commands: Any) -> None:
     runs.add_argument("--group", metavar="NAME", help="only runs of this group")
     runs.add_argument("--contains", default="", metavar="TEXT", help="in name, worker or env")
     amount = runs.add_mutually_exclusive_group()
-    amount.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="how many (default 20)")
+    amount.add_argument(
+        "--limit", type=natural, default=DEFAULT_LIMIT, help="how many (default 20)"
+    )
     amount.add_argument("--all", action="store_true", help="no limit")
     runs.add_argument("--json", action="store_true", help="machine-readable output")
     runs.set_defaults(handler=list_runs)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mosaic.cli.numbers import config_number, natural, seed, total_steps
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, say, say_json
 from mosaic.errors import ConfigError, RequestError
@@ -49,9 +50,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--upstream-path", metavar="PATH", help="--source: where its scripts are")
     parser.add_argument("--env-python", metavar="PATH", help="--source: the interpreter to use")
     parser.add_argument("-h", "--help", action=_AlgorithmHelp)
-    parser.add_argument("--total-timesteps", type=whole_number, metavar="N", help="1e6 works too")
+    parser.add_argument("--total-timesteps", type=total_steps, metavar="N", help="1e6 works too")
     seeds = parser.add_mutually_exclusive_group()
-    seeds.add_argument("--seed", type=int, metavar="N")
+    seeds.add_argument("--seed", type=seed, metavar="N")
     seeds.add_argument("--seeds", metavar="1..5", help="one run for each of these seeds")
     parser.add_argument(
         "--set",
@@ -76,10 +77,20 @@ def add(commands: Any) -> None:
     parser.add_argument("--name", help="a label for the run")
     parser.add_argument("--agent-id", metavar="ID", help="what telemetry calls the agent")
     parser.add_argument("--worker-id", metavar="ID", help="what telemetry calls the worker")
-    parser.add_argument("--cpus", type=int, help="CPU slots, as many threads in each run")
-    parser.add_argument("--memory-mb", type=int, help="memory limit in MB")
-    parser.add_argument("--priority", type=int, help="-100 to 100; higher starts first")
-    parser.add_argument("--retries", type=int, default=0, help="continue so often after a crash")
+    parser.add_argument(
+        "--cpus",
+        type=config_number("resources.cpus"),
+        help="CPU slots, as many threads in each run",
+    )
+    parser.add_argument(
+        "--memory-mb", type=config_number("resources.memory_mb"), help="memory limit in MB"
+    )
+    parser.add_argument(
+        "--priority", type=config_number("priority"), help="-100 to 100; higher starts first"
+    )
+    parser.add_argument(
+        "--retries", type=natural, default=0, help="continue so often after a crash"
+    )
     add_environment_option(parser)
     parser.add_argument("--detach", action="store_true", help="print the run's id and return")
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
@@ -192,14 +203,6 @@ def training_document(
     )
     check_fit(algorithm, training.env_id, environments())
     return train_document(training)
-
-
-def whole_number(text: str) -> int:
-    """`1e6` is how people write a million."""
-    number = float(text)
-    if number != int(number):
-        raise ValueError(text)
-    return int(number)
 
 
 def say_parameters(algorithm: AlgorithmInfo) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from mosaic.cli.numbers import config_number, natural, positive
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable, say_aside
 
@@ -27,8 +28,14 @@ def add(commands: Any) -> None:
         help="what `python` means; default: the one on your PATH, as of an activated environment",
     )
     parser.add_argument("--cwd", metavar="DIR", help="where the command runs; default: here")
-    parser.add_argument("--cpus", type=int, help="CPU slots, and threads of its libraries")
-    parser.add_argument("--memory-mb", type=int, help="memory limit in MB")
+    parser.add_argument(
+        "--cpus",
+        type=config_number("resources.cpus"),
+        help="CPU slots, and threads of its libraries",
+    )
+    parser.add_argument(
+        "--memory-mb", type=config_number("resources.memory_mb"), help="memory limit in MB"
+    )
     parser.add_argument(
         "--cuda", action="store_true", help="reserve a GPU; without it none is seen"
     )
@@ -44,15 +51,24 @@ def add(commands: Any) -> None:
         default="grid",
         help="live frames: one environment, several side by side (default), or none",
     )
-    parser.add_argument("--slot", type=int, default=0, metavar="N", help="which one, with single")
-    parser.add_argument("--grid-limit", type=int, metavar="N", help="how many at most, with grid")
+    parser.add_argument(
+        "--slot", type=natural, default=0, metavar="N", help="which one, with single"
+    )
+    parser.add_argument(
+        "--grid-limit", type=positive, metavar="N", help="how many at most, with grid"
+    )
     parser.add_argument(
         "--record",
         action=argparse.BooleanOptionalAction,
         default=True,
         help="keep the actions of all episodes, so that each can be replayed (default)",
     )
-    parser.add_argument("--max-duration", type=int, metavar="SECONDS", help="stop after this time")
+    parser.add_argument(
+        "--max-duration",
+        type=config_number("schedule.max_duration_seconds"),
+        metavar="SECONDS",
+        help="stop after this time",
+    )
     add_environment_option(parser)
     parser.add_argument("--detach", action="store_true", help="print the run's id and return")
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")

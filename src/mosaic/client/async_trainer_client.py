@@ -24,7 +24,7 @@ from mosaic.client.channel import Target, open_async_channel, trainer_stub
 from mosaic.client.daemon_reach import choose_reach
 from mosaic.client.export_methods import AsyncExportMethods
 from mosaic.client.log_search_methods import AsyncLogSearchMethods
-from mosaic.client.patience import PAUSE_S, Patience
+from mosaic.client.patience import PAUSE_S, Patience, checked_timeout
 from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
 from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.run_record import RunRecord
@@ -124,8 +124,9 @@ class AsyncTrainerClient(
 
     async def wait(self, run_id: str, timeout: float | None = None) -> RunRecord:
         """The run's record once it is over; raises TimeoutError when that takes too long."""
+        limit_s = checked_timeout(timeout)
         try:
-            async with asyncio.timeout(timeout), aclosing(self.watch((run_id,))) as records:
+            async with asyncio.timeout(limit_s), aclosing(self.watch((run_id,))) as records:
                 async for record in records:
                     if record.is_over:
                         break

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
+from mosaic.client.requests import new_request
 from mosaic.client.seen_of_run import SeenOfRun
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.runbus import ControlKind
+from mosaic.contracts.schema_check import shown
 from mosaic.errors import ConfigError
 from mosaic.wire.bus import BusBatch, BusNotice, count_samples, notice_from_proto
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -39,7 +41,7 @@ class BusStream:
     ) -> None:
         if not isinstance(window, int) or not 1 <= window <= MAX_WINDOW:
             raise ConfigError(
-                f"window is {window!r}; it must be 1 to {MAX_WINDOW:,}",
+                f"window is {shown(window)}; it must be 1 to {MAX_WINDOW:,}",
                 hint="so many samples may be on their way to you",
                 field="window",
             )
@@ -53,6 +55,8 @@ class BusStream:
         self._owed = 0
         self._runs: dict[str, SeenOfRun] = {}
         self._send: Send | None = None
+        # gRPC asks for it in a thread of its own, where an error would look like a lost daemon.
+        self._as_request()
 
     def request(self) -> Any:
         self.close()
@@ -63,7 +67,11 @@ class BusStream:
         return requests
 
     def first_request(self) -> pb.SubscribeRequest:
-        return pb.SubscribeRequest(
+        return self._as_request()
+
+    def _as_request(self) -> pb.SubscribeRequest:
+        return new_request(
+            pb.SubscribeRequest,
             run_ids=self._run_ids,
             types=self._types,
             cursors=self._cursors,
@@ -139,7 +147,7 @@ def checked_cursors(cursors: Mapping[str, int]) -> dict[str, int]:
     for run_id, cursor in cursors.items():
         if not isinstance(cursor, int) or not 0 <= cursor <= MAX_CURSOR:
             raise ConfigError(
-                f"The cursor of {run_id} is {cursor!r}, which is no offset in a journal",
+                f"The cursor of {run_id} is {shown(cursor)}, which is no offset in a journal",
                 hint="pass the next_cursor of a batch, or 0 for the beginning of the run",
                 field=f"cursors.{run_id}",
             )

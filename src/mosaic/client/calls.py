@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from mosaic.client.requests import new_request
 from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.run_config import TrainRunConfig, check_size, check_values
 from mosaic.contracts.run_record import RunRecord
@@ -37,7 +38,9 @@ class Call(Generic[T]):
 def submit(config: RunConfig, client_key: str | None, dry_run: bool) -> Call[Submission]:
     # The key makes a repeated submit find the run of the first one.
     key = client_key if client_key is not None else uuid.uuid4().hex
-    request = pb.SubmitRunRequest(config_json=config_text(config), client_key=key, dry_run=dry_run)
+    request = new_request(
+        pb.SubmitRunRequest, config_json=config_text(config), client_key=key, dry_run=dry_run
+    )
     return Call("SubmitRun", request, Submission.from_proto)
 
 
@@ -64,45 +67,65 @@ def config_text(config: RunConfig) -> str:
 
 
 def cancel(run_id: str, reason: str, grace_s: float | None) -> Call[RunRecord]:
-    request = pb.CancelRunRequest(run_id=run_id, reason=reason, grace_s=grace_s)
+    request = new_request(pb.CancelRunRequest, run_id=run_id, reason=reason, grace_s=grace_s)
     return Call("CancelRun", request, record_from_proto)
 
 
 def pause(run_id: str) -> Call[RunRecord]:
-    return Call("PauseRun", pb.RunRequest(run_id=run_id), record_from_proto, is_repeatable=False)
+    return Call(
+        "PauseRun",
+        new_request(pb.RunRequest, run_id=run_id),
+        record_from_proto,
+        is_repeatable=False,
+    )
 
 
 def unpause(run_id: str) -> Call[RunRecord]:
-    return Call("ResumeRun", pb.RunRequest(run_id=run_id), record_from_proto, is_repeatable=False)
+    return Call(
+        "ResumeRun",
+        new_request(pb.RunRequest, run_id=run_id),
+        record_from_proto,
+        is_repeatable=False,
+    )
 
 
 def get(run_id: str) -> Call[RunRecord]:
-    return Call("GetRun", pb.RunRequest(run_id=run_id), record_from_proto)
+    return Call("GetRun", new_request(pb.RunRequest, run_id=run_id), record_from_proto)
 
 
 def list_runs(
     states: Iterable[str], outcomes: Iterable[str], contains: str, limit: int
 ) -> Call[list[RunRecord]]:
-    request = pb.ListRunsRequest(states=states, outcomes=outcomes, contains=contains, limit=limit)
+    request = new_request(
+        pb.ListRunsRequest, states=states, outcomes=outcomes, contains=contains, limit=limit
+    )
     return Call(
         "ListRuns", request, lambda answer: [summary_from_proto(run) for run in answer.runs]
     )
 
 
 def recent_metrics(run_id: str, count: int, names: Iterable[str]) -> Call[list[MetricPoint]]:
-    request = pb.RecentMetricsRequest(run_id=run_id, count=count, names=names)
+    request = new_request(pb.RecentMetricsRequest, run_id=run_id, count=count, names=names)
     return Call("RecentMetrics", request, lambda answer: metric_points(run_id, answer))
 
 
 def control(run_id: str, command: dict[str, Any]) -> Call[dict[str, Any]]:
-    request = pb.ControlRequest(run_id=run_id, command_json=json.dumps(command))
+    try:
+        command_json = json.dumps(command)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"This command cannot be sent: {error}",
+            hint="it holds only what JSON can say",
+            field="command",
+        ) from error
+    request = new_request(pb.ControlRequest, run_id=run_id, command_json=command_json)
     return Call(
         "Control", request, lambda answer: dict(json.loads(answer.reply_json)), is_repeatable=False
     )
 
 
 def workers(refresh: bool) -> Call[list[WorkerInfo]]:
-    request = pb.ListWorkersRequest(refresh=refresh)
+    request = new_request(pb.ListWorkersRequest, refresh=refresh)
     return Call(
         "ListWorkers",
         request,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from mosaic.client.calls import Call
+from mosaic.client.requests import new_request
 from mosaic.contracts.events import EpisodeSummary, TrainingStep
 from mosaic.contracts.history import MetricInfo, MetricSeries
 from mosaic.errors import RequestError
@@ -40,7 +41,7 @@ class SeriesRange(NamedTuple):
 def metrics(run_id: str) -> Call[list[MetricInfo]]:
     return Call(
         "ListMetrics",
-        pb.RunRequest(run_id=run_id),
+        new_request(pb.RunRequest, run_id=run_id),
         lambda answer: [info_from_proto(info) for info in answer.metrics],
     )
 
@@ -48,7 +49,7 @@ def metrics(run_id: str) -> Call[list[MetricInfo]]:
 def series(
     run_ids: Sequence[str], names: Sequence[str], wanted: SeriesRange, after_cursor: int = 0
 ) -> Call[list[MetricSeries]]:
-    request = _request(
+    request = new_request(
         pb.QuerySeriesRequest,
         run_ids=run_ids,
         names=names,
@@ -105,7 +106,7 @@ def joined(pages: Sequence[MetricSeries]) -> MetricSeries:
 def episodes(
     run_id: str, order: str, limit: int, after_cursor: int, episode_index: int | None = None
 ) -> Call[Page[EpisodeSummary]]:
-    request = _request(
+    request = new_request(
         pb.ListEpisodesRequest,
         run_id=run_id,
         limit=limit,
@@ -135,7 +136,7 @@ def one_episode(run_id: str, index: int, found: Page[EpisodeSummary]) -> Episode
 def steps(
     run_id: str, episode_index: int | None, attempt: int | None, after_cursor: int
 ) -> Call[Page[TrainingStep]]:
-    request = _request(
+    request = new_request(
         pb.ListStepsRequest,
         run_id=run_id,
         episode_index=episode_index,
@@ -149,13 +150,6 @@ def steps(
             [step_from_proto(run_id, row) for row in answer.steps], answer.next_cursor
         ),
     )
-
-
-def _request(kind: Any, **fields: Any) -> Any:
-    try:
-        return kind(**fields)
-    except (TypeError, ValueError) as error:
-        raise RequestError(f"This cannot be asked: {error}", hint="numbers have 64 bits") from error
 
 
 def _listed(text: Names) -> list[str]:

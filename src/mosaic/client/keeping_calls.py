@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
 from mosaic.client.calls import Call
+from mosaic.client.requests import new_request
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError, TrainerUnreachableError
@@ -14,7 +16,6 @@ from mosaic.wire.convert import record_from_proto
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.keeping import (
     deletion_from_proto,
-    policy_to_proto,
     retention_from_proto,
     trash_from_proto,
 )
@@ -26,12 +27,12 @@ CHUNK = 256 * 1024
 
 
 def delete(run_id: str, for_good: bool) -> Call[Deletion]:
-    request = pb.DeleteRunRequest(run_id=run_id, for_good=for_good)
+    request = new_request(pb.DeleteRunRequest, run_id=run_id, for_good=for_good)
     return Call("DeleteRun", request, deletion_from_proto, LONG_TIMEOUT_S, is_repeatable=False)
 
 
 def restore(run_id: str) -> Call[RunRecord]:
-    request = pb.RunRequest(run_id=run_id)
+    request = new_request(pb.RunRequest, run_id=run_id)
     return Call("RestoreRun", request, record_from_proto, LONG_TIMEOUT_S, is_repeatable=False)
 
 
@@ -42,7 +43,7 @@ def trash() -> Call[list[TrashedRun]]:
 def empty_trash(run_ids: Iterable[str]) -> Call[tuple[int, int]]:
     return Call(
         "EmptyTrash",
-        pb.EmptyTrashRequest(run_ids=run_ids),
+        new_request(pb.EmptyTrashRequest, run_ids=run_ids),
         lambda answer: (int(answer.freed_bytes), int(answer.runs)),
         LONG_TIMEOUT_S,
         is_repeatable=False,
@@ -50,13 +51,15 @@ def empty_trash(run_ids: Iterable[str]) -> Call[tuple[int, int]]:
 
 
 def pin(run_id: str, pinned: bool) -> Call[RunRecord]:
-    return Call("PinRun", pb.PinRunRequest(run_id=run_id, pinned=pinned), record_from_proto)
+    return Call(
+        "PinRun", new_request(pb.PinRunRequest, run_id=run_id, pinned=pinned), record_from_proto
+    )
 
 
 def apply_retention(policy: RetentionPolicy, dry_run: bool) -> Call[RetentionResult]:
     return Call(
         "ApplyRetention",
-        policy_to_proto(policy, dry_run),
+        new_request(pb.RetentionRequest, **asdict(policy), dry_run=dry_run),
         retention_from_proto,
         LONG_TIMEOUT_S,
         is_repeatable=dry_run,
@@ -76,8 +79,9 @@ def import_run(chunks: Iterator[pb.ArchiveChunk]) -> Call[RunRecord]:
 def opened_archive(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
-    except OSError as error:
-        raise RequestError(f"{path} cannot be read: {error.strerror}", path=str(path)) from error
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        said = getattr(error, "strerror", None) or error
+        raise RequestError(f"{path} cannot be read: {said}", path=str(path)) from error
 
 
 def chunks_of(file: BinaryIO) -> Iterator[pb.ArchiveChunk]:
@@ -97,7 +101,7 @@ class ArchiveStream:
     is_endless: ClassVar[bool] = False
 
     def __init__(self, run_id: str) -> None:
-        self._run_id = run_id
+        self._request = new_request(pb.ArchiveRunRequest, run_id=run_id)
         self._has_begun = False
 
     def request(self) -> pb.ArchiveRunRequest:
@@ -105,7 +109,7 @@ class ArchiveStream:
             raise TrainerUnreachableError(
                 "The daemon went away while it sent the archive", hint="archive the run again"
             )
-        return pb.ArchiveRunRequest(run_id=self._run_id)
+        return self._request
 
     def accept(self, message: pb.ArchiveChunk) -> Iterator[bytes]:
         self._has_begun = True

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from typing import ClassVar
 
 from mosaic.client.calling import AsyncStreaming, Streaming
+from mosaic.client.requests import new_request
 from mosaic.contracts.history import LogMatch
-from mosaic.errors import RequestError
 from mosaic.wire.generated import trainer_pb2 as pb
 
 
@@ -42,17 +42,15 @@ def _request(
     stream: str,
     limit: int,
 ) -> pb.SearchLogsRequest:
-    try:
-        return pb.SearchLogsRequest(
-            run_ids=run_ids,
-            text=text,
-            is_regex=is_regex,
-            ignore_case=ignore_case,
-            stream=stream,
-            limit=limit,
-        )
-    except ValueError as error:  # half a character, or a number below zero
-        raise RequestError(f"Logs cannot be searched like this: {error}") from error
+    return new_request(
+        pb.SearchLogsRequest,
+        run_ids=run_ids,
+        text=text,
+        is_regex=is_regex,
+        ignore_case=ignore_case,
+        stream=stream,
+        limit=limit,
+    )
 
 
 class LogSearchMethods:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import grpc
 
 from mosaic.client.daemon_reach import RETURN_TIMEOUT_S
-from mosaic.errors import TrainerUnreachableError
+from mosaic.errors import ConfigError, TrainerUnreachableError
 from mosaic.logs import get_logger
 from mosaic.wire.errors import is_connection_lost, raise_from_rpc
 
 log = get_logger(__name__)
 
 PAUSE_S = 0.05
+# gRPC takes much longer times, and infinity, for times long past.
+LONGEST_WAIT_S = 10 * 365 * 86_400.0
+
+
+def checked_timeout(timeout: float | None) -> float | None:
+    """In seconds, None for no limit."""
+    if timeout is None or timeout > LONGEST_WAIT_S:
+        return None
+    if math.isnan(timeout):
+        raise ConfigError("timeout is nan; it must be a number of seconds", field="timeout")
+    return timeout
 
 
 class Patience:

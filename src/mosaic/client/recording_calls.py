@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from mosaic.client.calls import Call
+from mosaic.client.requests import new_request
 from mosaic.contracts.replay import EpisodeRecording
-from mosaic.errors import RequestError
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.recordings import recording_from_proto
 
 
 def get_recording(run_id: str, episode_index: int, attempt: int | None) -> Call[EpisodeRecording]:
-    if not -(2**63) <= episode_index < 2**63 or not 0 <= (attempt or 0) < 2**32:
-        which = "" if attempt is None else f" in attempt {attempt}"
-        raise RequestError(f"No run has an episode {episode_index}{which}")
-    request = pb.GetRecordingRequest(run_id=run_id, episode_index=episode_index, attempt=attempt)
+    request = new_request(
+        pb.GetRecordingRequest, run_id=run_id, episode_index=episode_index, attempt=attempt
+    )
     return Call("GetRecording", request, lambda answer: recording_from_proto(run_id, answer))

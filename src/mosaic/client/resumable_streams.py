@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from mosaic.client.requests import new_request
 from mosaic.contracts.run_record import RunRecord
 from mosaic.wire.answers import EventBatch, LogChunk
 from mosaic.wire.convert import summary_from_proto
@@ -30,13 +31,13 @@ class RunWatch:
     is_endless: ClassVar[bool] = True
 
     def __init__(self, run_ids: Iterable[str]) -> None:
-        self._run_ids = tuple(run_ids)
+        self._request = new_request(pb.WatchRunsRequest, run_ids=run_ids)
         self._last: dict[str, RunRecord] = {}
 
     def request(self) -> pb.WatchRunsRequest:
         # Always the whole picture: its records come in no order of revision, so one number could
         # not say which of them are missing. What was delivered already is skipped below.
-        return pb.WatchRunsRequest(run_ids=self._run_ids)
+        return self._request
 
     def accept(self, message: pb.RunRecord) -> Iterator[RunRecord]:
         record = summary_from_proto(message)
@@ -50,8 +51,8 @@ class LogStream:
     is_endless: ClassVar[bool] = False
 
     def __init__(self, run_id: str, stream: str, tail_lines: int, follow: bool) -> None:
-        self._request = pb.StreamLogRequest(
-            run_id=run_id, stream=stream, tail_lines=tail_lines, follow=follow
+        self._request = new_request(
+            pb.StreamLogRequest, run_id=run_id, stream=stream, tail_lines=tail_lines, follow=follow
         )
         self._cursors: dict[str, str] = {}
 
@@ -71,8 +72,8 @@ class EventStream:
     is_endless: ClassVar[bool] = False
 
     def __init__(self, run_id: str, cursor: int, types: Iterable[str], follow: bool) -> None:
-        self._request = pb.StreamEventsRequest(
-            run_id=run_id, cursor=cursor, types=types, follow=follow
+        self._request = new_request(
+            pb.StreamEventsRequest, run_id=run_id, cursor=cursor, types=types, follow=follow
         )
 
     def request(self) -> pb.StreamEventsRequest:

@@ -24,7 +24,7 @@ from mosaic.client.export_methods import ExportMethods
 from mosaic.client.history_methods import HistoryMethods
 from mosaic.client.keeping_methods import KeepingMethods
 from mosaic.client.log_search_methods import LogSearchMethods
-from mosaic.client.patience import PAUSE_S, Patience
+from mosaic.client.patience import PAUSE_S, Patience, checked_timeout
 from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
 from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.run_record import RunRecord
@@ -118,7 +118,8 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
 
     def wait(self, run_id: str, timeout: float | None = None) -> RunRecord:
         """The run's record once it is over; raises TimeoutError when that takes too long."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        limit_s = checked_timeout(timeout)
+        deadline = None if limit_s is None else time.monotonic() + limit_s
         for record in self._stream(RunWatch((run_id,)), deadline):
             if record.is_over:
                 return self.get_run(run_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from mosaic.contracts.schema_check import shown
 from mosaic.errors import ConfigError
 
 
@@ -54,18 +55,26 @@ class Deletion:
 
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+MOST_BYTES = 10**18
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def parse_size(value: object, field: str) -> int:
     """`20GB`, `1.5 TB`, `512MiB` or a number of bytes."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    size = _bytes_in(value)
+    if size is None or not 0 <= size <= MOST_BYTES:
+        raise ConfigError(
+            f"{field} is {shown(value)}", hint="write a size such as 20GB", field=field
+        )
+    return size
+
+
+def _bytes_in(value: object) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
     match = _SIZE.fullmatch(value) if isinstance(value, str) and len(value) < 40 else None
     if match is None:
-        raise ConfigError(
-            f"{field} is {str(value)[:40]!r}", hint="write a size such as 20GB", field=field
-        )
+        return None
     number, unit, is_binary = match.groups()
     base = 1024 if is_binary else 1000
     return int(float(number) * base ** _POWERS[unit.lower()])

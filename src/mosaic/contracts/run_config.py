@@ -17,11 +17,14 @@ from mosaic.contracts.hostile_text import (
     relative_path_problem,
     secret_fields,
 )
-from mosaic.contracts.schema_check import violations
+from mosaic.contracts.schema_check import shown, violations
 from mosaic.errors import ConfigError
 
 MAX_CONFIG_BYTES = 4_000_000
 MAX_DEPTH = 64
+# Seeds have up to 128 bits; what is far longer, Python itself refuses to read and to write.
+MAX_DIGITS = 1000
+_MAX_INTEGER = 10**MAX_DIGITS
 RESERVED_PREFIX = "MOSAIC_"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
@@ -98,10 +101,10 @@ def parse_run_config_json(text: str | bytes) -> TrainRunConfig:
     """Parse a submitted document; refuses what is too large, too deep or not strict JSON."""
     check_size(text)
     try:
-        data = json.loads(text, parse_constant=_refuse_constant)
+        data = json.loads(text, parse_constant=_refuse_constant, parse_int=_parse_integer)
     except RecursionError:
         raise _invalid("the document is nested too deeply", hint="flatten it") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise _invalid(f"not valid JSON: {error}", hint="check quotes and commas") from None
     return parse_run_config(data)
 
@@ -118,10 +121,10 @@ def check_size(text: str | bytes) -> None:
 def parse_run_config(data: Any) -> TrainRunConfig:
     if _depth_exceeds(data, MAX_DEPTH):
         raise _invalid("the document is nested too deeply", hint=f"at most {MAX_DEPTH} levels")
+    check_values(data)
     for violation in violations(data, load_schema("train_run_config")):
         where = f" (at '{violation.path}')" if violation.path else ""
         raise _invalid(violation.message + where, field=violation.path, hint=violation.hint)
-    check_values(data)
     metadata = data.get("metadata", {})
     worker = metadata.get("worker", {})
     config = TrainRunConfig(
@@ -132,18 +135,26 @@ def parse_run_config(data: Any) -> TrainRunConfig:
         resources=Resources(
             cpus=int(data["resources"]["cpus"]),
             memory_mb=int(data["resources"]["memory_mb"]),
-            gpus=GpuRequest(**data["resources"].get("gpus", {})),
+            gpus=GpuRequest(**_whole(data["resources"].get("gpus", {}))),
         ),
         artifacts=Artifacts(**data["artifacts"]),
         worker=WorkerSpec(**{**worker, "arguments": tuple(worker.get("arguments", ()))}),
-        schedule=Schedule(**data.get("schedule", {})),
-        retry=Retry(**data.get("retry", {})),
+        schedule=Schedule(**_whole(data.get("schedule", {}))),
+        retry=Retry(**_whole(data.get("retry", {}))),
         priority=int(data.get("priority", 0)),
         group=metadata.get("group", ""),
         raw=data,
     )
     _check_meaning(config, metadata)
     return config
+
+
+def _whole(numbers: dict[str, Any]) -> dict[str, Any]:
+    """JSON may write a whole number as 2.0."""
+    return {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in numbers.items()
+    }
 
 
 def _check_meaning(config: TrainRunConfig, metadata: dict[str, Any]) -> None:
@@ -233,21 +244,39 @@ def _check_artifact_paths(value: Any, where: str) -> None:
 
 
 def check_values(value: Any, where: str = "") -> None:
-    """No NUL bytes, no lone surrogates (neither can be stored or passed on) and no NaN anywhere."""
+    """Refuses what could not be stored or passed on, wherever it stands.
+
+    NUL bytes, lone surrogates, NaN, and numbers beyond all bounds.
+    """
     if isinstance(value, str):
-        if "\x00" in value:
-            raise _invalid(f"{where or 'a string'} holds a NUL character", field=where)
-        if any("\ud800" <= c <= "\udfff" for c in value):
-            raise _invalid(f"{where or 'a string'} is not valid Unicode", field=where)
+        if problem := _text_problem(value):
+            raise _invalid(f"{where or 'a string'} {problem}", field=where)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise _invalid(f"{where} is not a finite number", field=where, hint="NaN is not JSON")
+        raise _invalid(
+            f"{where} is not a finite number",
+            field=where,
+            hint=f"NaN is not JSON, and a number has at most {MAX_DIGITS} digits",
+        )
+    elif isinstance(value, int) and not -_MAX_INTEGER < value < _MAX_INTEGER:
+        raise _invalid(f"{where} has more than {MAX_DIGITS} digits", field=where)
     elif isinstance(value, dict):
         for key, item in value.items():
-            check_values(key, where)
+            if isinstance(key, str) and (problem := _text_problem(key)):
+                raise _invalid(
+                    f"the name {shown(key)} in {where or 'the document'} {problem}", field=where
+                )
             check_values(item, f"{where}.{key}" if where else str(key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
             check_values(item, f"{where}[{index}]")
+
+
+def _text_problem(text: str) -> str:
+    if "\x00" in text:
+        return "holds a NUL character"
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        return "is not valid Unicode"
+    return ""
 
 
 def _depth_exceeds(value: Any, limit: int) -> bool:
@@ -263,6 +292,11 @@ def _depth_exceeds(value: Any, limit: int) -> bool:
         if not level:
             return False
     return True
+
+
+def _parse_integer(text: str) -> float:
+    """Too many digits become an infinite float, for whose field `check_values` has a sentence."""
+    return int(text) if len(text) <= MAX_DIGITS else float(text)
 
 
 def _refuse_constant(name: str) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+MOST_SHOWN = 80
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list, tuple),
@@ -36,12 +37,12 @@ def violations(value: Any, schema: dict[str, Any], path: str = "") -> Iterator[V
     expected = schema.get("type")
     if expected is not None and not _has_type(value, expected):
         wanted = expected if isinstance(expected, str) else " or ".join(expected)
-        yield Violation(path, f"{_shown(value)} is not of type '{wanted}'", _hint(schema))
+        yield Violation(path, f"{shown(value)} is not of type '{wanted}'", _hint(schema))
         return
     if "const" in schema and not _equal(value, schema["const"]):
         yield Violation(path, f"{schema['const']!r} was expected", _hint(schema))
     if "enum" in schema and not any(_equal(value, option) for option in schema["enum"]):
-        yield Violation(path, f"{_shown(value)} is not one of {schema['enum']!r}", _hint(schema))
+        yield Violation(path, f"{shown(value)} is not one of {schema['enum']!r}", _hint(schema))
     if "anyOf" in schema:
         yield from _check_any_of(value, schema, path)
     if isinstance(value, bool):
@@ -80,22 +81,24 @@ def _check_any_of(value: Any, schema: dict[str, Any], path: str) -> Iterator[Vio
 
 
 def _check_number(value: float, schema: dict[str, Any], path: str) -> Iterator[Violation]:
-    if not math.isfinite(value):
+    # Not asked of integers, which would have to fit into a float.
+    if isinstance(value, float) and not math.isfinite(value):
         yield Violation(path, f"{value} is not a finite number", "write an ordinary number")
         return
+    number, hint = shown(value), _hint(schema)
     if "minimum" in schema and value < schema["minimum"]:
-        yield Violation(path, f"{value} is less than the minimum of {schema['minimum']}")
+        yield Violation(path, f"{number} is less than the minimum of {schema['minimum']}", hint)
     if "maximum" in schema and value > schema["maximum"]:
-        yield Violation(path, f"{value} is greater than the maximum of {schema['maximum']}")
+        yield Violation(path, f"{number} is greater than the maximum of {schema['maximum']}", hint)
     if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-        yield Violation(path, f"{value} must be greater than {schema['exclusiveMinimum']}")
+        yield Violation(path, f"{number} must be greater than {schema['exclusiveMinimum']}", hint)
     if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
-        yield Violation(path, f"{value} must be less than {schema['exclusiveMaximum']}")
+        yield Violation(path, f"{number} must be less than {schema['exclusiveMaximum']}", hint)
 
 
 def _check_string(value: str, schema: dict[str, Any], path: str) -> Iterator[Violation]:
     if len(value) < schema.get("minLength", 0):
-        yield Violation(path, f"{_shown(value)} is too short", _hint(schema))
+        yield Violation(path, f"{shown(value)} is too short", _hint(schema))
     if len(value) > schema.get("maxLength", len(value)):
         yield Violation(
             path, f"{len(value)} characters is longer than the limit of {schema['maxLength']}"
@@ -103,7 +106,7 @@ def _check_string(value: str, schema: dict[str, Any], path: str) -> Iterator[Vio
     pattern = schema.get("pattern")
     # JSON Schema's `$` means the very end; Python's also admits a trailing newline.
     if pattern is not None and not re.search(pattern.replace("$", r"\Z"), value):
-        yield Violation(path, f"{_shown(value)} does not match '{pattern}'", _hint(schema))
+        yield Violation(path, f"{shown(value)} does not match '{pattern}'", _hint(schema))
 
 
 def _check_object(value: dict[Any, Any], schema: dict[str, Any], path: str) -> Iterator[Violation]:
@@ -142,9 +145,13 @@ def _check_array(value: Any, schema: dict[str, Any], path: str) -> Iterator[Viol
             yield from violations(item, items, f"{path}[{index}]")
 
 
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def shown(value: Any) -> str:
+    """A value as it stands in a sentence: never long, and never the cause of another error."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Python refuses to write out thousands of digits
+        return "a value too long to be written out"
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
 
 
 def _hint(schema: dict[str, Any], name: str = "") -> str:

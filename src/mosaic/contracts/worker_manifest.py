@@ -54,7 +54,7 @@ def parse_worker_manifest(text: str, folder: Path) -> WorkerManifest:
     """Relative paths count from `folder`, where the manifest lies."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also an integer without end
         raise _invalid(f"is not valid TOML: {error}") from None
     for key in data:
         if key not in _KEYS:

@@ -105,17 +105,21 @@ async def _answer(
             "The daemon ran into an unexpected error",
             hint="its log has the details; please report it",
         )
-    await context.abort(
-        status_code(error), error.message[:MAX_TEXT], ((ERROR_KEY, _payload(error)),)
-    )
+    # A lone surrogate, quoted from a request, could not be sent, and the caller would hear nothing.
+    text = error.message[:MAX_TEXT].encode("utf-8", "replace").decode()
+    await context.abort(status_code(error), text, ((ERROR_KEY, _payload(error)),))
 
 
 def _payload(error: MosaicError) -> bytes:
     data = to_wire(error).encode()
-    if len(data) > MAX_ERROR_BYTES:
+    length = MAX_TEXT
+    while len(data) > MAX_ERROR_BYTES:
         # Better the right class with half a sentence than no error at all.
-        short = type(error)(error.message[:MAX_TEXT], hint=error.hint[:MAX_TEXT])
-        data = to_wire(short).encode()
+        short = type(error)(error.message[:length], hint=error.hint[:length])
+        field = error.details.get("field")
+        if isinstance(field, str) and len(field) <= length:
+            short.details["field"] = field
+        data, length = to_wire(short).encode(), length // 2
     return data
 
 
@@ -138,6 +142,10 @@ def from_rpc(error: grpc.RpcError) -> MosaicError:
         return MosaicError(
             "The daemon does not know this call",
             hint="daemon and client differ in version: `mosaic daemon stop`, then try again",
+        )
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        return errors.RequestError(
+            f"This is too large for one message: {text}", hint="send, or ask for, less at once"
         )
     if code is grpc.StatusCode.UNAUTHENTICATED:
         return errors.UnauthenticatedError(text)

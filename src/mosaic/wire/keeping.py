@@ -14,11 +14,6 @@ from mosaic.wire.generated import trainer_pb2 as pb
 _RULES = ("max_age_days", "max_total_bytes", "keep_last", "keep_best")
 
 
-def policy_to_proto(policy: RetentionPolicy, dry_run: bool) -> pb.RetentionRequest:
-    rules = {name: getattr(policy, name) for name in _RULES}
-    return pb.RetentionRequest(**rules, dry_run=dry_run)
-
-
 def policy_from_proto(message: pb.RetentionRequest) -> RetentionPolicy:
     given = {name: getattr(message, name) for name in _RULES if message.HasField(name)}
     return RetentionPolicy(**given)

@@ -72,7 +72,7 @@ def test_a_folder_that_is_missing_is_noticed_at_once(tmp_path: Path) -> None:
 
 
 def test_a_negative_slot_is_refused() -> None:
-    with pytest.raises(RequestError, match="counts from 0"):
+    with pytest.raises(RequestError, match="--slot: -1 is less than 0"):
         frames(parsed("--slot", "-1"))
 
 

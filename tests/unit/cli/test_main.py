@@ -153,8 +153,8 @@ def test_seed_for_a_worker_without_one_is_refused() -> None:
 
 
 def test_negative_retries_are_refused() -> None:
-    with pytest.raises(ConfigError, match="negative"):
-        run_command.build_config(parsed("run", "some", "--retries", "-1"), CAPABILITIES)
+    with pytest.raises(RequestError, match="--retries: -1 is less than 0"):
+        parsed("run", "some", "--retries", "-1")
 
 
 def test_unknown_and_broken_workers_are_told_apart() -> None:

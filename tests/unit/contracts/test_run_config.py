@@ -42,8 +42,8 @@ VALID: dict[str, Any] = {
 }
 
 
-def with_value(path: str, value: Any) -> dict[str, Any]:
-    document = copy.deepcopy(VALID)
+def with_value(path: str, value: Any, base: dict[str, Any] = VALID) -> dict[str, Any]:
+    document = copy.deepcopy(base)
     *parents, last = path.split(".")
     target: Any = document
     for name in parents:

@@ -12,17 +12,18 @@ keep_days = 7           # how long a deleted run can be restored
 
 from __future__ import annotations
 
-import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.keeping import RetentionPolicy, parse_size
+from mosaic.contracts.schema_check import shown
 from mosaic.daemon.keeping.retention_plan import check_policy
 from mosaic.errors import ConfigError
 
 DEFAULT_KEEP_DAYS = 7.0
+MOST = 1_000_000_000  # of days, or of runs
 _RULES = ("max_age_days", "max_total_size", "keep_last", "keep_best")
 
 
@@ -88,9 +89,11 @@ def _number(table: dict[str, Any], where: str, name: str) -> float | None:
     if value is None:
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < 0:
+    if not is_number or not 0 <= value <= MOST:
         raise ConfigError(
-            f"{where}.{name} is {value!r}", hint="give a number, 0 or more", field=f"{where}.{name}"
+            f"{where}.{name} is {shown(value)}",
+            hint=f"give a number, 0 to {MOST:,}",
+            field=f"{where}.{name}",
         )
     return float(value)
 
