@@ -33,7 +33,7 @@ def chosen_episode(client: TrainerClient, run_id: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise RequestError(
-            f"--episode {text!r} is neither a number nor one of {', '.join(_ORDERS)}",
+            f"--episode {text[:80]!r} is neither a number nor one of {', '.join(_ORDERS)}",
             hint="--list shows the episodes",
         ) from None
 

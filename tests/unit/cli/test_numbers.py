@@ -6,7 +6,15 @@ import argparse
 
 import pytest
 
-from mosaic.cli.numbers import natural, number_between, positive, whole_between
+from mosaic.cli.numbers import (
+    config_number,
+    natural,
+    number_between,
+    positive,
+    seed,
+    total_steps,
+    whole_between,
+)
 
 
 def test_whole_numbers_are_taken() -> None:
@@ -38,3 +46,23 @@ def test_ranges_include_their_ends_and_nothing_beyond() -> None:
     ):
         with pytest.raises(argparse.ArgumentTypeError, match=words):
             parse(text)
+
+
+def test_total_steps_may_be_written_with_an_exponent() -> None:
+    assert total_steps("1e6") == total_steps("1000000") == 1_000_000
+    for text in ("0", "1e16", "1.5", "nan", "1e308"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            total_steps(text)
+
+
+def test_numbers_of_a_config_have_the_bounds_of_its_schema() -> None:
+    cpus = config_number("resources.cpus")
+    assert cpus("4096") == 4096
+    with pytest.raises(argparse.ArgumentTypeError, match="4097 is more than 4096"):
+        cpus("4097")
+
+
+def test_seeds_have_up_to_128_bits() -> None:
+    assert seed(str(2**128)) == 2**128
+    with pytest.raises(argparse.ArgumentTypeError, match="more than"):
+        seed(str(2**128 + 1))

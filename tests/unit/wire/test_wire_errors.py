@@ -11,6 +11,7 @@ from mosaic import errors
 from mosaic.errors import MosaicError, TrainerUnreachableError, error_codes
 from mosaic.wire.errors import (
     ERROR_KEY,
+    MAX_ERROR_BYTES,
     _payload,
     from_rpc,
     is_connection_lost,
@@ -86,3 +87,22 @@ def test_only_an_unexplained_loss_is_worth_another_attempt() -> None:
     assert not is_connection_lost(Status(grpc.StatusCode.NOT_FOUND))
     explained = Status(grpc.StatusCode.UNAVAILABLE, payload=_payload(MosaicError("x")))
     assert not is_connection_lost(explained)
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 10_000, "\U0001f680" * 5_000, "\x01" * 5_000, "\ud800" * 5_000]
+)
+def test_a_long_error_stays_itself_and_fits_into_a_message(text: str) -> None:
+    sent = errors.ConfigError(text, hint=text, field="environment.A", other=text)
+    data = _payload(sent)
+    assert len(data) <= MAX_ERROR_BYTES
+    arrived = from_rpc(Status(status_code(sent), payload=data))
+    assert type(arrived) is errors.ConfigError
+    assert arrived.details == {"field": "environment.A"}
+    assert text.startswith(arrived.message) and len(arrived.message) > 50
+
+
+def test_a_message_that_is_too_large_is_the_callers_fault() -> None:
+    error = from_rpc(Status(grpc.StatusCode.RESOURCE_EXHAUSTED, "Received message larger than max"))
+    assert isinstance(error, errors.RequestError)
+    assert "too large" in error.message
