@@ -83,15 +83,15 @@ def text_summary(name: str, text: str, step: int) -> bytes:
     plugin = _field(_METADATA_PLUGIN, _field(_PLUGIN_NAME, b"text"))
     tensor = _TENSOR_DTYPE + _varint(_DT_STRING)
     tensor += _field(_TENSOR_SHAPE, _field(_SHAPE_DIMENSION, _DIMENSION_SIZE + _varint(1)))
-    tensor += _field(_TENSOR_STRING, text.encode())
-    value = _field(_VALUE_TAG, name.encode())
+    tensor += _field(_TENSOR_STRING, text.encode(errors="replace"))
+    value = _field(_VALUE_TAG, name.encode(errors="replace"))
     value += _field(_VALUE_METADATA, plugin) + _field(_VALUE_TENSOR, tensor)
     return _record(_event(step, _EVENT_SUMMARY, _field(_SUMMARY_VALUE, value)))
 
 
 def _scalar_summary_head(name: str) -> bytes:
     """Everything of a summary with one scalar before the bytes of its number."""
-    value = _field(_VALUE_TAG, name.encode()) + _VALUE_SCALAR
+    value = _field(_VALUE_TAG, name.encode(errors="replace")) + _VALUE_SCALAR
     summary = _SUMMARY_VALUE + _varint(len(value) + _SCALAR_BYTES) + value
     return _EVENT_SUMMARY + _varint(len(summary) + _SCALAR_BYTES) + summary
 

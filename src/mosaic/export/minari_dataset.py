@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -61,7 +62,8 @@ def export_minari(
                 left_out=left_out,
             )
         destination.about.update(rows=count.rows, dataset_id=dataset_id, left_out=left_out)
-    advice = f"set MINARI_DATASETS_PATH={folder} for minari.load_dataset({dataset_id!r})"
+    variable = shlex.quote(f"MINARI_DATASETS_PATH={folder}")
+    advice = f"set {variable} for minari.load_dataset({dataset_id!r})"
     return Exported(folder, count.rows, tuple(left_out), advice)
 
 

@@ -5,6 +5,7 @@ An episode's step is its number. TensorBoard keeps 32 bits of a value.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def export_tensorboard(
                 file.add(episode_samples(some, taken=names))
                 count.add("episodes", len(some))
         destination.about["rows"] = count.rows
-    return Exported(folder, count.rows, advice=f"tensorboard --logdir {folder}")
+    return Exported(folder, count.rows, advice=shlex.join(["tensorboard", "--logdir", str(folder)]))
 
 
 def point_samples(page: MetricSeries) -> list[Sample]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,14 @@ def test_only_the_metrics_that_are_asked_for(tmp_path: Path) -> None:
         export_tensorboard(rows, tmp_path / "two", metrics=["b", "c"])
     assert caught.value.hint == "it has a, b"
     assert not (tmp_path / "two").exists()
+
+
+def test_the_command_that_shows_it_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    folder = tmp_path / "my run; touch gone"
+    advice = export_tensorboard(SampleRows(), folder).advice
+    assert shlex.split(advice) == ["tensorboard", "--logdir", str(folder)]
+
+
+def test_half_a_character_in_a_name_ends_no_export(tmp_path: Path) -> None:
+    rows = SampleRows({"loss\ud800": [(0, 1.0)]})
+    assert export_tensorboard(rows, tmp_path / "out").rows == {"metrics": 1, "episodes": 0}

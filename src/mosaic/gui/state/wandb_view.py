@@ -38,7 +38,7 @@ class _Curve:
 @dataclass(frozen=True)
 class WandbFacts:
     facts: tuple[tuple[str, str, str], ...]
-    url: str
+    url: str  # that a browser may open, or empty
     summary: tuple[Row, ...]
     config: tuple[Row, ...]
     history: tuple[Row, ...]
@@ -78,7 +78,7 @@ class WandbLook:
         offline = tuple(log.parent for log in logs if is_offline(log))
         return WandbFacts(
             tuple(_facts(self._record, logged, logs, url)),
-            url,
+            web_link(url),
             _values(masked(logged.summary)),
             _values(masked(logged.config)),
             tuple(
@@ -100,6 +100,13 @@ def promised(record: RunRecord) -> tuple[tuple[str, str, str], ...]:
     said = object_in(record.manifest, "wandb")
     names = (("Mode", "mode"), ("Project", "project"), ("Entity", "entity"), ("Run", "run_id"))
     return tuple((title, str(said[name]), "") for title, name in names if said.get(name))
+
+
+def web_link(text: str) -> str:
+    """The address if it is one of the web, else nothing: a desktop opens programs and files, too,
+    and the manifest of a run may come from anywhere."""
+    is_web = text.startswith(("https://", "http://")) and text.isprintable() and " " not in text
+    return text if is_web else ""
 
 
 def advice(facts: WandbFacts) -> str:
