@@ -70,7 +70,7 @@ def parse_worker_manifest(text: str, folder: Path) -> WorkerManifest:
             f'entry_point = "{name}:get_worker_metadata"',
             "entry_point",
         )
-    if python is not None and (not isinstance(python, str) or not python):
+    if python is not None and not _is_path(python):
         raise _invalid("'python' is not the path of an interpreter", "", "python")
     return WorkerManifest(
         name=name,
@@ -82,9 +82,13 @@ def parse_worker_manifest(text: str, folder: Path) -> WorkerManifest:
 
 def _folders(value: Any) -> list[str]:
     folders = [value] if isinstance(value, str) else value
-    if not isinstance(folders, list) or not all(isinstance(x, str) and x for x in folders):
+    if not isinstance(folders, list) or not all(map(_is_path, folders)):
         raise _invalid("'path' is neither a folder nor a list of folders", 'path = "src"', "path")
     return folders
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and "\x00" not in value
 
 
 def _absolute(folder: Path, path: str) -> str:

@@ -24,6 +24,8 @@ def duration(seconds: float) -> str:
 
 def age(moment: float, now: float | None = None) -> str:
     """One unit is enough to say how long ago something was: `3 min ago`."""
+    if not math.isfinite(moment):
+        return "?"
     seconds = max(0.0, (time.time() if now is None else now) - moment)
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
@@ -32,7 +34,10 @@ def age(moment: float, now: float | None = None) -> str:
 
 
 def moment(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    except (ValueError, OverflowError, OSError):  # no time of any calendar
+        return "?"
 
 
 def count(number: int) -> str:

@@ -105,3 +105,17 @@ def test_odd_characters_in_paths_survive(tmp_path: Path) -> None:
     odd = 'a "quoted" \\ path\t😀\x7f'
     manifest = WorkerManifest("x", "a:b", f"/{odd}/python", (f"/{odd}",))
     assert parse_worker_manifest(manifest.to_toml(), tmp_path) == manifest
+
+
+@pytest.mark.parametrize("key", ["name", "entry_point", "python", "path", "unknown"])
+@pytest.mark.parametrize(
+    "value",
+    ["9" * 6000, "1e308", "true", r'"\u0000"', r'["\u0000"]', "[1]", "1979-05-27", "[" * 5000],
+    ids=lambda text: text[:10],
+)
+def test_values_that_are_no_text_for_a_file_are_refused(key: str, value: str) -> None:
+    fields = {"name": '"w"', "entry_point": '"a:b"', key: value}
+    text = "\n".join(f"{name} = {value}" for name, value in fields.items())
+    with pytest.raises(ConfigError, match="The worker's manifest") as caught:
+        parse_worker_manifest(text, Path("/somewhere"))
+    assert len(caught.value.message) < 300

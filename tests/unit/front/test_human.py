@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from mosaic.front.human import age, amount, decimal, duration, size
+from mosaic.front.human import age, amount, decimal, duration, moment, size
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,13 @@ def test_sizes_and_amounts() -> None:
     assert size(3e12) == "3.0 TB"
     assert amount(1, "run") == "1 run"
     assert amount(1200, "run") == "1,200 runs"
+
+
+@pytest.mark.parametrize("number", [1e300, -1e300, math.nan, math.inf, -math.inf, 2.0**70, -1.0])
+def test_no_number_of_a_foreign_file_is_beyond_words(number: float) -> None:
+    for words in (age, decimal, duration, moment):
+        assert words(number)
+
+
+def test_what_is_no_time_is_a_question_mark() -> None:
+    assert moment(math.nan) == moment(1e300) == age(-math.inf) == "?"

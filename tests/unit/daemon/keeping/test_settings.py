@@ -80,3 +80,27 @@ def test_sizes(text: object, size: int) -> None:
 def test_what_is_no_size(text: object) -> None:
     with pytest.raises(ConfigError):
         parse_size(text, "x")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "retention.max_age_days",
+        "retention.max_total_size",
+        "retention.keep_last",
+        "retention.keep_best",
+        "trash.keep_days",
+    ],
+)
+@pytest.mark.parametrize(
+    "number",
+    ["9" * 6000, "9" * 400, "1e308", "nan", "inf", "-1", "true", "'1e308'", "[1]", "1979-05-27"],
+    ids=lambda text: text[:10],
+)
+def test_numbers_beyond_all_bounds_are_refused(tmp_path: Path, rule: str, number: str) -> None:
+    table, name = rule.split(".")
+    with pytest.raises(ConfigError) as caught:
+        read(tmp_path, f"[{table}]\n{name} = {number}\n")
+    is_unreadable = len(number) == 6000  # Python itself refuses, without a place
+    assert is_unreadable or str(caught.value.details["field"]).endswith(name)
+    assert len(caught.value.message) < 300
