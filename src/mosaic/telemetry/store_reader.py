@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
@@ -21,9 +20,11 @@ from mosaic.contracts.events import (
     RunLifecycleEvent,
     TrainingStep,
 )
+from mosaic.foreign_sqlite import connect_to_read
 from mosaic.telemetry.store import sqlite_errors
-from mosaic.telemetry.store_schema import PYRAMID_VERSION
+from mosaic.telemetry.store_schema import PYRAMID_VERSION, require_own_schema
 
+_TIMEOUT_S = 5.0
 # What SQLite says when it cannot write to the disk.
 _NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
 
@@ -118,35 +119,43 @@ class StoreReader:
 def reading(path: Path) -> Iterator[StoreReader | None]:
     """The store for the time of a `with`, or None while there is none."""
     with sqlite_errors(path):
-        if not path.exists():
+        try:
+            connection, version = _begin(path)
+        except FileNotFoundError:
             yield None
             return
-        connection = _connect(path)
         try:
-            connection.execute("BEGIN")
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            # 0: its writer has only just created the file
-            yield StoreReader(connection, version) if version else None
+            if not version:  # its writer has only just created the file
+                yield None
+                return
+            require_own_schema(connection, version, path)
+            connection.row_factory = sqlite3.Row
+            yield StoreReader(connection, version)
         finally:
             connection.close()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _begin(path: Path) -> tuple[sqlite3.Connection, int]:
+    """A connection that sees one moment of the store, and the store's version."""
     try:
-        connection = _open(path, "mode=ro")
-        connection.execute("PRAGMA user_version").fetchone()
+        return _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
         # A reader needs a few blocks for its -shm file too. Without room for them the store can
         # still be read as the plain file it is; the newest rows appear when there is room again.
         if error.sqlite_errorcode & 0xFF not in _NO_ROOM:
             raise
-        connection = _open(path, "immutable=1")
-    connection.row_factory = sqlite3.Row
-    return connection
+        return _connect(path, "mode=ro&immutable=1")
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=5)
+def _connect(path: Path, how: str) -> tuple[sqlite3.Connection, int]:
+    connection = connect_to_read(path, how, timeout_s=_TIMEOUT_S)
+    try:
+        connection.execute("BEGIN")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection, version
 
 
 def _number(value: float | None) -> float:
