@@ -23,7 +23,7 @@ _INFINITIES = (float("inf"), float("-inf"))
 
 
 def open_regular(path: Path, *, follow_links: bool = True) -> int:
-    """A descriptor for reading. Raises OSError for what is no plain file, without waiting for it."""
+    """A descriptor for reading. Raises OSError for what is no plain file, and waits for none."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
     fd = os.open(path, flags if follow_links else flags | os.O_NOFOLLOW)
     try:
@@ -73,6 +73,14 @@ def unpack_beginning(data: bytes, count: int) -> bytes:
 
 
 def parse_json(text: bytes | str) -> Any:
+    """Raises ValueError for what is no JSON, however it is none."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def parse_plain_json(text: bytes | str) -> Any:
     """JSON whose numbers are finite and fit into 64 bits. Raises ValueError for anything else."""
     try:
         return json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_number)

@@ -81,7 +81,7 @@ def distrust(connection: sqlite3.Connection) -> None:
 
 
 def schema_of(connection: sqlite3.Connection) -> list[SchemaRow]:
-    """Name and statement of everything in the file; an index that a key implies has no statement."""
+    """Name and statement of everything in the file; what a key implies has no statement."""
     return connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
 
 
