@@ -17,6 +17,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+DEEPEST = 100  # levels of JSON
 # 64 bits and a sign; a longer number is no count of anything.
 _LONGEST_INTEGER = 20
 _INFINITIES = (float("inf"), float("-inf"))
@@ -81,11 +82,31 @@ def parse_json(text: bytes | str) -> Any:
 
 
 def parse_plain_json(text: bytes | str) -> Any:
-    """JSON whose numbers are finite and fit into 64 bits. Raises ValueError for anything else."""
+    """JSON that anybody can go through: finite numbers of 64 bits, and not nested deeply.
+
+    Raises ValueError for anything else.
+    """
     try:
-        return json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_number)
+        value = json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_number)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    require_shallow(value)
+    return value
+
+
+def require_shallow(value: Any) -> None:
+    """Raises ValueError for lists and objects in each other that recursion would stumble over."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, (dict, list))
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+    raise ValueError(f"it is nested more than {DEEPEST} levels deep")
 
 
 def _integer(text: str) -> int:

@@ -10,10 +10,18 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from mosaic.analytics.optuna_study import DECODE_ERRORS, FINISHED, Distribution, Study, Trial
+from mosaic.analytics.optuna_study import (
+    DECODE_ERRORS,
+    DIRECTIONS,
+    FINISHED,
+    Distribution,
+    Study,
+    Trial,
+    local_time,
+)
 from mosaic.analytics.readonly_sqlite import (
     LimitedRows,
     Row,
@@ -21,6 +29,7 @@ from mosaic.analytics.readonly_sqlite import (
     read_undisturbed,
 )
 from mosaic.errors import StoreError
+from mosaic.foreign_files import parse_json, require_shallow
 
 # Together they stand for the tables read below. Optuna has not changed them since its 3.0.
 SCHEMA_VERSION = 12
@@ -115,12 +124,12 @@ class _Details:
                 name: self._distribution(text).decode(stored)
                 for name, stored, text in self._params.get(trial_id, [])
             },
-            user_attrs={key: json.loads(text) for key, text in self._attrs.get(trial_id, [])},
+            user_attrs={key: _attribute(text) for key, text in self._attrs.get(trial_id, [])},
             intermediate_values={
                 step: _value(*stored) for step, *stored in self._intermediate.get(trial_id, [])
             },
-            started_at=datetime.fromisoformat(start) if start else None,
-            ended_at=datetime.fromisoformat(end) if end else None,
+            started_at=local_time(start or None),
+            ended_at=local_time(end or None),
         )
 
     def _rows(self, table: str, columns: str) -> dict[int, list[Row]]:
@@ -138,6 +147,12 @@ class _Details:
         return self._distributions[text]
 
 
+def _attribute(text: str) -> Any:
+    value = parse_json(text)
+    require_shallow(value)
+    return value
+
+
 def _value(stored: float | None, kind: str) -> float:
     if kind in _NOT_FINITE:
         return _NOT_FINITE[kind]
@@ -152,12 +167,14 @@ def _studies(database: sqlite3.Connection, limited: LimitedRows) -> dict[int, St
     studies = {study_id: Study(name, []) for study_id, name in names}
     query = "SELECT study_id, direction FROM study_directions ORDER BY study_id, objective"
     for study_id, direction in rows(query):
+        if direction not in DIRECTIONS:
+            raise ValueError(f"the direction {str(direction)[:20]!r}")
         if study_id in studies:
             studies[study_id].directions.append(direction)
     query = "SELECT study_id, key, value_json FROM study_user_attributes"
     for study_id, key, text in rows(query):
         if study_id in studies:
-            studies[study_id].user_attrs[key] = json.loads(text)
+            studies[study_id].user_attrs[key] = _attribute(text)
     return studies
 
 

@@ -77,7 +77,11 @@ class RecordingSession:
                 case BlockKind.END:
                     self.why_ended = str(read_object(block).get("reason", ""))
         self._first_steps = [block.header.first_step for block in self._steps]
-        self._with_ends = [block for block in self._steps if block.header.episodes]
+        self._with_ends = [
+            block
+            for block in self._steps
+            if 0 < block.header.episodes * END_BYTES <= MAX_UNPACKED_BYTES
+        ]
         self._first_episodes = [block.header.first_episode for block in self._with_ends]
 
     @cached_property
@@ -221,10 +225,8 @@ class RecordingSession:
     def _ends(self, block: Block) -> list[EpisodeEnd]:
         """They come first, so that nothing else needs to be unpacked."""
         count = END_BYTES * block.header.episodes
-        if count > MAX_UNPACKED_BYTES:
-            raise block.damaged("it claims more episodes than a block can hold")
         try:
-            data = unpack_beginning(read_payload(block), count)
+            data = unpack_beginning(read_payload(block), min(count, MAX_UNPACKED_BYTES))
         except ValueError as error:
             raise block.damaged(str(error)) from error
         if len(data) != count:
