@@ -25,7 +25,7 @@ from mosaic.foreign_files import read_regular
 
 MAX_BYTES = 8 * 2**30
 _HINT = "give a .cleanrl_model file that CleanRL or MOSAIC saved"
-_NO_ARCHIVE = (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError, LookupError)
+_NO_ARCHIVE = (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError, LookupError, EOFError)
 _WANTED = re.compile(r"(?:GLOBAL|class|global) ([\w.]+)")  # what a pickle asked to call
 
 
@@ -53,13 +53,7 @@ def parse_payload(data: bytes, path: Path) -> Any:
             f"{path} is refused: {error}",
             hint=f"such a file could do anything when it is loaded; {_HINT}",
         ) from error
-    except (
-        zipfile.BadZipFile,
-        ValueError,
-        NotImplementedError,
-        OverflowError,
-        LookupError,
-    ) as error:
+    except _NO_ARCHIVE as error:
         raise CheckpointError(
             f"{path} is no model file, or it was cut off: {error}", hint=_HINT
         ) from error
