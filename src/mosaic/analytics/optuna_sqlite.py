@@ -135,9 +135,10 @@ class _Details:
     def _rows(self, table: str, columns: str) -> dict[int, list[Row]]:
         found: dict[int, list[Row]] = {}
         query = f"SELECT trial_id, {columns} FROM {table}"
-        query += " WHERE trial_id IN (SELECT value FROM json_each(?)) ORDER BY 1, 2"
+        query += " WHERE trial_id IN (SELECT value FROM json_each(?))"
         rows = self._database.execute(query, (self._ids,))
-        for trial_id, *row in self._limited.take(rows):
+        # Sorted here: SQLite would first put all rows aside, however many there are.
+        for trial_id, *row in sorted(self._limited.take(rows), key=lambda row: row[:2]):
             found.setdefault(trial_id, []).append(tuple(row))
         return found
 
@@ -165,8 +166,8 @@ def _studies(database: sqlite3.Connection, limited: LimitedRows) -> dict[int, St
 
     names = rows("SELECT study_id, study_name FROM studies ORDER BY study_id")
     studies = {study_id: Study(name, []) for study_id, name in names}
-    query = "SELECT study_id, direction FROM study_directions ORDER BY study_id, objective"
-    for study_id, direction in rows(query):
+    query = "SELECT study_id, objective, direction FROM study_directions"
+    for study_id, _, direction in sorted(rows(query)):
         if direction not in DIRECTIONS:
             raise ValueError(f"the direction {str(direction)[:20]!r}")
         if study_id in studies:

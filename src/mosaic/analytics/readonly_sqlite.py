@@ -102,7 +102,7 @@ def failures_named(path: Path, decode_errors: tuple[type[Exception], ...]) -> It
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}", path=str(path)) from error
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF in UNREADABLE:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in UNREADABLE:
             raise _not_its_writers(path, error) from error
         raise StoreError(
             f"{path} cannot be read now: {error}",

@@ -14,6 +14,7 @@ MANIFEST_VERSION = 2
 STATUSES = ("", "running", "completed", "cancelled", "failed")
 # Lists tens of thousands of checkpoints; whatever is larger was not written by a worker.
 MAX_MANIFEST_BYTES = 8_000_000
+_LONGEST_PATH = 4096
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,8 @@ def artifact_path(directory: Path, named: str, field: str, *, may_leave: bool) -
     CorruptStoreError.
     """
     manifest = directory / "analytics.json"
+    if len(named) > _LONGEST_PATH:
+        raise _damaged(f"{named[:80]!r}… is longer than a path can be", field, manifest)
     try:
         root = directory.resolve()
         place = (root / named).resolve()

@@ -20,11 +20,14 @@ from mosaic.contracts.events import (
     RunLifecycleEvent,
     TrainingStep,
 )
+from mosaic.errors import CorruptStoreError
 from mosaic.foreign_sqlite import connect_to_read
 from mosaic.telemetry.store import sqlite_errors
 from mosaic.telemetry.store_schema import PYRAMID_VERSION, require_own_schema
 
 _TIMEOUT_S = 5.0
+_ROWS_AT_ONCE = 4096
+_LEAST_ROW_BYTES = 4  # its place in the page, its length and its key
 # What SQLite says when it cannot write to the disk.
 _NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
 
@@ -32,8 +35,9 @@ _NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
 class StoreReader:
     """All answers are of the same moment, whatever is written meanwhile."""
 
-    def __init__(self, connection: sqlite3.Connection, version: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, version: int, path: Path) -> None:
         self._connection = connection
+        self._path = path
         self.version = version
         self.run_id: str = self.rows("SELECT run_id FROM ingest_state")[0][0]
 
@@ -43,12 +47,29 @@ class StoreReader:
 
     def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         """Values by position, or one mapping of them by name."""
-        return list(self.each_row(statement, *values))
+        found = self.each_row(statement, *values)
+        rows = found.fetchmany(_ROWS_AT_ONCE)
+        is_all = len(rows) < _ROWS_AT_ONCE
+        while not is_all and (more := found.fetchmany(_ROWS_AT_ONCE)):
+            rows += more
+            if len(rows) > self._most_rows:
+                raise CorruptStoreError(
+                    f"The store {self._path} is unreadable: it has more rows than it can hold",
+                    path=str(self._path),
+                )
+        return rows
 
-    def each_row(self, statement: str, *values: Any) -> Iterator[sqlite3.Row]:
+    def each_row(self, statement: str, *values: Any) -> sqlite3.Cursor:
         """One after the other, for rows of which a few may be huge."""
         is_named = len(values) == 1 and isinstance(values[0], dict)
-        return iter(self._connection.execute(statement, values[0] if is_named else values))
+        return self._connection.execute(statement, values[0] if is_named else values)
+
+    @functools.cached_property
+    def _most_rows(self) -> int:
+        """Pages that lead to each other without end would give rows without end."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        size = self._path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+        return size // _LEAST_ROW_BYTES
 
     def step(self, row: sqlite3.Row) -> TrainingStep:
         return TrainingStep(
@@ -130,7 +151,7 @@ def reading(path: Path) -> Iterator[StoreReader | None]:
                 return
             require_own_schema(connection, version, path)
             connection.row_factory = sqlite3.Row
-            yield StoreReader(connection, version)
+            yield StoreReader(connection, version, path)
         finally:
             connection.close()
 
