@@ -16,11 +16,12 @@ from gymnasium import spaces
 
 from cleanrl_worker.environments.process_messages import pack
 from cleanrl_worker.environments.slot_states import slot_states
-from mosaic.contracts.recording_file import EpisodeEnd
+from mosaic.contracts.recording_file import MAX_UNPACKED_BYTES, EpisodeEnd
 from mosaic.worker.recording import RecordingFacts, RecordingWriter
 
 FLUSH_INTERVAL_S = 1.0
 _MAX_ROWS = 400_000  # two per step: if the disk is slower than that, the training waits for it
+_BLOCK_BYTES = MAX_UNPACKED_BYTES // 2  # room for the ends of episodes
 
 
 class BatchRecorder:
@@ -114,7 +115,9 @@ class BatchRecorder:
         for step, state in keyframes:
             writer.write_keyframe(step, [pack(part) for part in slot_states(state)])
         if rows:
-            self._write_rows(writer, rows)
+            at_once = 2 * max(1, _BLOCK_BYTES // len(rows[0] + rows[1]))
+            for start in range(0, count, at_once):
+                self._write_rows(writer, rows[start : start + at_once])
         self._look_at_end()
 
     def _write_rows(self, writer: RecordingWriter, rows: list[bytes]) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from mosaic.errors import WorkerError
 from mosaic.files import atomic_write, sync_directory
+from mosaic.foreign_files import open_regular, read_regular
 
 _READ_BYTES = 2**20
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
@@ -122,7 +123,7 @@ def read_checked(path: Path, record: FileRecord) -> bytes:
     """The content, exactly as it was written. Raises CheckpointError."""
     check_size(path, record)
     try:
-        data = path.read_bytes()
+        data = read_regular(path, record.size)
     except OSError as error:
         raise unreadable(path, error) from error
     if hashlib.sha256(data).hexdigest() != record.sha256:
@@ -163,7 +164,7 @@ def regular_size(path: Path) -> int:
 def file_hash(path: Path) -> str:
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path), "rb") as file:
             while piece := file.read(_READ_BYTES):
                 digest.update(piece)
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,9 @@ from cleanrl_worker.kit.checkpoint_search import (
 from cleanrl_worker.kit.chunked_state import Array
 from cleanrl_worker.kit.state_encoding import decode_state, parse_safetensors
 from cleanrl_worker.kit.weights_file import parse_payload
+from mosaic.foreign_files import parse_json, read_regular
+
+MAX_VALUES_BYTES = 32 * 2**20  # JSON: what is large is in tensors
 
 
 class Checkpoint:
@@ -48,10 +50,12 @@ class Checkpoint:
         self.weights: Any = parse_payload(model, folder / generation.model)
         values = folder / generation.values
         try:
-            tree = json.loads(self._read(generation.values))
+            if generation.files[generation.values].size > MAX_VALUES_BYTES:
+                raise ValueError("it is far too large")
+            tree = parse_json(self._read(generation.values))
             tensors = parse_safetensors(self._read(generation.tensors))
             self._states = decode_state(tree, tensors, self._open_chunks)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise CheckpointError(
                 f"The training state in {values} cannot be understood: {error}",
                 hint="it was not written by MOSAIC; its weights can still be evaluated",
@@ -131,7 +135,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         if regular_size(path) > MAX_BYTES:
             raise ValueError("it is far too large")
-        return parse_manifest(path.read_bytes())
+        return parse_manifest(read_regular(path, MAX_BYTES))
     except OSError as error:
         raise unreadable(path, error) from error
     except OtherVersionError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -10,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cleanrl_worker.kit.checkpoint_files import FILE_NAME, FileRecord
+from mosaic.foreign_files import parse_json
 
 VERSION = 1
-MAX_BYTES = 16 * 2**20
+MAX_BYTES = 4 * 2**20  # some hundred bytes for each file
 _TAG = re.compile(r"[0-9]+(?:-[0-9]+)?")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -148,10 +148,7 @@ class OtherVersionError(ValueError):
 
 def parse_manifest(data: bytes) -> Manifest:
     """Raises ValueError on anything but a whole manifest: nothing in it is taken on trust."""
-    try:
-        content = json.loads(data)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    content = parse_json(data)
     _require(isinstance(content, dict) and "version" in content, "it has no version")
     if content["version"] != VERSION:
         raise OtherVersionError(f"version {str(content['version'])[:20]}, known is {VERSION}")

@@ -20,6 +20,8 @@ from torch import Tensor
 
 from cleanrl_worker.kit.chunked_state import ChunkedState
 
+MAX_HEADER_BYTES = 8 * 2**20  # about a hundred for each tensor; its reader allows far more
+_HEADER_LENGTH_BYTES = 8
 _EXACT_IN_JSON = 2**53  # readers other than Python's keep integers as doubles
 _SAFETENSORS_NAMES = {
     "float64": "F64",
@@ -175,6 +177,9 @@ def safetensors_pieces(tensors: Mapping[str, RawTensor]) -> Iterator[bytes | mem
 
 def parse_safetensors(data: bytes) -> dict[str, Tensor]:
     """Raises ValueError when these are no safetensors."""
+    header = int.from_bytes(data[:_HEADER_LENGTH_BYTES], "little")
+    if header > min(MAX_HEADER_BYTES, len(data)):
+        raise ValueError("no valid safetensors: its header is longer than one can be")
     try:
         return safetensors.torch.load(data)
     except (SafetensorError, RuntimeError, ValueError, KeyError) as error:

@@ -1,4 +1,8 @@
-"""Reading `.cleanrl_model` files, ours and CleanRL's, so that nothing in them is ever executed."""
+"""Reading `.cleanrl_model` files, ours and CleanRL's, so that nothing in them is ever executed.
+
+What is in a file is checked before torch sees it, so that loading takes no more memory than three
+times the file and the room for its list of tensors, which is limited.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,14 @@ from torch import Tensor
 
 from cleanrl_worker.kit.checkpoint_files import CheckpointError, regular_size, unreadable
 from cleanrl_worker.kit.model_file import split_payload
+from cleanrl_worker.kit.weights_pickle import MAX_BYTES as MAX_PICKLE_BYTES
+from cleanrl_worker.kit.weights_pickle import RefusedError, require_weights
 from mosaic.errors import WorkerError
+from mosaic.foreign_files import read_regular
 
 MAX_BYTES = 8 * 2**30
 _HINT = "give a .cleanrl_model file that CleanRL or MOSAIC saved"
+_NO_ARCHIVE = (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError, LookupError, EOFError)
 _WANTED = re.compile(r"(?:GLOBAL|class|global) ([\w.]+)")  # what a pickle asked to call
 
 
@@ -29,7 +37,7 @@ def load_payload(path: Path) -> Any:
             f"{path} has {size / 2**30:.0f} GiB: that is no policy network", hint=_HINT
         )
     try:
-        data = path.read_bytes()
+        data = read_regular(path, size)
     except OSError as error:
         raise unreadable(path, error) from error
     return parse_payload(data, path)
@@ -37,7 +45,18 @@ def load_payload(path: Path) -> Any:
 
 def parse_payload(data: bytes, path: Path) -> Any:
     """The weights in a file's content. Raises CheckpointError naming `path`."""
-    _require_plain_archive(data, path)
+    try:
+        program, storage_bytes = _open_archive(data)
+        require_weights(program, storage_bytes)
+    except RefusedError as error:
+        raise CheckpointError(
+            f"{path} is refused: {error}",
+            hint=f"such a file could do anything when it is loaded; {_HINT}",
+        ) from error
+    except _NO_ARCHIVE as error:
+        raise CheckpointError(
+            f"{path} is no model file, or it was cut off: {error}", hint=_HINT
+        ) from error
     try:
         payload = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:  # a forged file can make the reader fail in any way
@@ -76,20 +95,30 @@ def weight_hash(payload: Any) -> str:
     return digest.hexdigest()
 
 
-def _require_plain_archive(data: bytes, path: Path) -> None:
-    """torch stores its records as they are; a compressed one could unpack to terabytes."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            records = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError) as error:
-        raise CheckpointError(
-            f"{path} is no model file, or it was cut off: {error}", hint=_HINT
-        ) from error
-    is_compressed = any(record.compress_type != zipfile.ZIP_STORED for record in records)
-    if is_compressed or sum(record.file_size for record in records) > len(data):
-        raise CheckpointError(
-            f"{path} is refused: it claims to unpack to more than it holds", hint=_HINT
-        )
+def _open_archive(data: bytes) -> tuple[bytes, dict[str, int]]:
+    """The pickle of the archive, and the size of each storage beside it.
+
+    torch stores its records one after the other, as they are; a compressed one, or one that shares
+    its bytes with others, could unpack to terabytes.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        records = {record.filename: record for record in archive.infolist()}
+        is_plain = all(record.compress_type == zipfile.ZIP_STORED for record in records.values())
+        if not is_plain or sum(record.file_size for record in records.values()) > len(data):
+            raise RefusedError("it claims to unpack to more than it holds")
+        is_whole = min(record.header_offset for record in records.values()) == 0
+        if len(records) != len(archive.infolist()) or not is_whole or archive.comment:
+            raise RefusedError("it is two archives in one")
+        (name,) = (name for name in records if name.endswith("/data.pkl"))
+        folder = name.removesuffix("data.pkl") + "data/"
+        if records[name].file_size > MAX_PICKLE_BYTES:
+            raise RefusedError("its list of tensors is far too long")
+        sizes = {
+            other.removeprefix(folder): record.file_size
+            for other, record in records.items()
+            if other.startswith(folder)
+        }
+        return archive.read(name), sizes
 
 
 def _require_real(name: str, tensor: Tensor, limit: int, path: Path) -> None:

@@ -9,7 +9,6 @@ bytes, as rsync leaves it, simply goes on.
 from __future__ import annotations
 
 import os
-import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mosaic.errors import CorruptStoreError, StoreError
+from mosaic.foreign_files import open_regular
 
 CHUNK_BYTES = 1_048_576
-# Longer records are passed over: nothing that we look for comes near this.
-MAX_RECORD_BYTES = 64 * 1_048_576
+# Longer records are passed over: nothing that we look for comes near this, and a text of JSON
+# takes up to twenty times its length once it is parsed.
+MAX_RECORD_BYTES = 16 * 1_048_576
 _FINGERPRINT_BYTES = 64
 
 
@@ -60,8 +61,7 @@ def unreadable(path: Path, error: OSError) -> StoreError:
 @contextmanager
 def _opened(path: Path) -> Iterator[_OpenFile | None]:
     try:
-        # A pipe of that name must not hold us up; it is refused below.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        fd = open_regular(path)
     except OSError as error:
         if not isinstance(error, FileNotFoundError | NotADirectoryError):
             raise unreadable(path, error) from error
@@ -70,10 +70,7 @@ def _opened(path: Path) -> Iterator[_OpenFile | None]:
         yield None
         return
     try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise StoreError(f"{path} is not a regular file", path=str(path))
-        yield _OpenFile(path, fd, status.st_size)
+        yield _OpenFile(path, fd, os.fstat(fd).st_size)
     finally:
         os.close(fd)
 

@@ -5,9 +5,7 @@ Optuna takes a lock before it appends, but readers need none: a line counts once
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,16 @@ from mosaic.analytics.optuna_study import (
     Distribution,
     Study,
     Trial,
+    local_time,
+    objectives,
 )
 from mosaic.errors import CorruptStoreError, StoreError
+from mosaic.foreign_files import parse_json, require_shallow
 
 # More of them say nothing new about a file that is no journal at all.
 MAX_PROBLEMS = 20
 _REASON_CHARACTERS = 120
+MAX_LINE_BYTES = 8 * 1_048_576
 
 _Operation = dict[str, Any]
 
@@ -50,7 +52,7 @@ class JournalStudies:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problems: list[StoreError] = []
-        self._lines = _Lines(path)
+        self._lines = _Lines(path, max_record_bytes=MAX_LINE_BYTES)
         self._replay = _Replay()
 
     def read(self) -> list[Study]:
@@ -72,7 +74,9 @@ class JournalStudies:
         if not line.strip():
             return
         try:
-            self._replay.apply(json.loads(line))
+            operation = parse_json(line)
+            require_shallow(operation)
+            self._replay.apply(operation)
         except (*DECODE_ERRORS, AttributeError) as error:
             if len(self.problems) < MAX_PROBLEMS:
                 reason = f"{type(error).__name__}: {error}"[:_REASON_CHARACTERS]
@@ -134,13 +138,14 @@ class _Replay:
             state=STATES[said.get("state", 0)],
             user_attrs=dict(said.get("user_attrs", {})),
             intermediate_values={
-                int(step): value for step, value in said.get("intermediate_values", {}).items()
+                int(step): float(value)
+                for step, value in said.get("intermediate_values", {}).items()
             },
-            started_at=_local(said["datetime_start"]),
-            ended_at=_local(said.get("datetime_complete")),
+            started_at=local_time(said["datetime_start"]),
+            ended_at=local_time(said.get("datetime_complete")),
         )
         value = said.get("value")
-        trial.values = said.get("values") if value is None else [value]
+        trial.values = objectives(said.get("values") if value is None else [value])
         drawn = said.get("distributions", {})
         for name, stored in said.get("params", {}).items():
             self._place_param(study_id, trial, name, stored, drawn[name])
@@ -168,17 +173,17 @@ class _Replay:
             return
         trial = found[1]
         if state == "RUNNING":
-            trial.started_at = _local(said["datetime_start"])
+            trial.started_at = local_time(said["datetime_start"])
         elif state in FINISHED:
-            trial.ended_at = _local(said["datetime_complete"])
+            trial.ended_at = local_time(said["datetime_complete"])
         trial.state = state
         if said["values"] is not None:
-            trial.values = said["values"]
+            trial.values = objectives(said["values"])
 
     def _set_intermediate_value(self, said: _Operation) -> None:
         found = self._open_trial(said)
         if found is not None:
-            found[1].intermediate_values[int(said["step"])] = said["intermediate_value"]
+            found[1].intermediate_values[int(said["step"])] = float(said["intermediate_value"])
 
     def _set_user_attr(self, said: _Operation) -> None:
         found = self._open_trial(said)
@@ -192,9 +197,3 @@ class _Replay:
             return None
         found = self._trials[number]
         return None if found[1].state in FINISHED else found
-
-
-def _local(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    return datetime.fromisoformat(text).astimezone().replace(tzinfo=None)

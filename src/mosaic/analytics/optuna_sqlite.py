@@ -10,21 +10,32 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mosaic.analytics.optuna_study import DECODE_ERRORS, FINISHED, Distribution, Study, Trial
-from mosaic.analytics.readonly_sqlite import failures_named, read_undisturbed
+from mosaic.analytics.optuna_study import (
+    DECODE_ERRORS,
+    DIRECTIONS,
+    FINISHED,
+    Distribution,
+    Study,
+    Trial,
+    local_time,
+)
+from mosaic.analytics.readonly_sqlite import (
+    LimitedRows,
+    Row,
+    failures_named,
+    read_undisturbed,
+)
 from mosaic.errors import StoreError
+from mosaic.foreign_files import parse_json, require_shallow
 
 # Together they stand for the tables read below. Optuna has not changed them since its 3.0.
 SCHEMA_VERSION = 12
 SCHEMA_REVISIONS = frozenset({"v3.0.0.d", "v3.2.0.a"})
 PAGE_TRIALS = 500
 _NOT_FINITE = {"INF_POS": math.inf, "INF_NEG": -math.inf, "NAN": math.nan}
-
-_Row = tuple[Any, ...]
 
 
 class SqliteStudies:
@@ -34,7 +45,7 @@ class SqliteStudies:
         self.path = path
         # The row of each finished trial in `trials`, and what was read of it. Ids are used again
         # after a study was deleted; then the row with its times is another one.
-        self._finished: dict[_Row, Trial] = {}
+        self._finished: dict[Row, Trial] = {}
 
     def read(self) -> list[Study]:
         """All studies as they are now."""
@@ -43,13 +54,14 @@ class SqliteStudies:
             studies, self._finished = read_undisturbed(self.path, self._read)
         return studies
 
-    def _read(self, database: sqlite3.Connection) -> tuple[list[Study], dict[_Row, Trial]]:
-        finished: dict[_Row, Trial] = {}
+    def _read(self, database: sqlite3.Connection) -> tuple[list[Study], dict[Row, Trial]]:
+        finished: dict[Row, Trial] = {}
         _check_version(database, self.path)
-        studies = _studies(database)
+        limited = LimitedRows(self.path)
+        studies = _studies(database, limited)
         for study_id, study in studies.items():
             last_id = -1
-            while rows := self._read_page(database, study_id, last_id, study, finished):
+            while rows := self._read_page(database, limited, study_id, last_id, study, finished):
                 if rows[-1][0] <= last_id:
                     raise ValueError("the trials are out of order")
                 last_id = rows[-1][0]
@@ -58,20 +70,22 @@ class SqliteStudies:
     def _read_page(
         self,
         database: sqlite3.Connection,
+        limited: LimitedRows,
         study_id: int,
         after: int,
         study: Study,
-        finished: dict[_Row, Trial],
-    ) -> list[_Row]:
+        finished: dict[Row, Trial],
+    ) -> list[Row]:
         database.execute("BEGIN")
         try:
-            rows: list[_Row] = database.execute(
+            found = database.execute(
                 "SELECT trial_id, study_id, number, state, datetime_start, datetime_complete"
                 " FROM trials WHERE study_id = ? AND trial_id > ? ORDER BY trial_id LIMIT ?",
                 (study_id, after, PAGE_TRIALS),
-            ).fetchall()
+            )
+            rows = list(limited.take(found))
             unknown = [row for row in rows if row not in self._finished]
-            details = _Details(database, [row[0] for row in unknown])
+            details = _Details(database, limited, [row[0] for row in unknown])
         finally:
             database.execute("COMMIT")
         for row in rows:
@@ -85,8 +99,11 @@ class SqliteStudies:
 class _Details:
     """What the other tables say about some trials."""
 
-    def __init__(self, database: sqlite3.Connection, trial_ids: list[int]) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, limited: LimitedRows, trial_ids: list[int]
+    ) -> None:
         self._database = database
+        self._limited = limited
         self._ids = json.dumps(trial_ids)
         self._params = self._rows("trial_params", "param_name, param_value, distribution_json")
         self._values = self._rows("trial_values", "objective, value, value_type")
@@ -96,7 +113,7 @@ class _Details:
         self._attrs = self._rows("trial_user_attributes", "key, value_json")
         self._distributions: dict[str, Distribution] = {}
 
-    def trial(self, row: _Row) -> Trial:
+    def trial(self, row: Row) -> Trial:
         trial_id, _, number, state, start, end = row
         values = [_value(*stored) for _, *stored in sorted(self._values.get(trial_id, []))]
         return Trial(
@@ -107,19 +124,21 @@ class _Details:
                 name: self._distribution(text).decode(stored)
                 for name, stored, text in self._params.get(trial_id, [])
             },
-            user_attrs={key: json.loads(text) for key, text in self._attrs.get(trial_id, [])},
+            user_attrs={key: _attribute(text) for key, text in self._attrs.get(trial_id, [])},
             intermediate_values={
                 step: _value(*stored) for step, *stored in self._intermediate.get(trial_id, [])
             },
-            started_at=datetime.fromisoformat(start) if start else None,
-            ended_at=datetime.fromisoformat(end) if end else None,
+            started_at=local_time(start or None),
+            ended_at=local_time(end or None),
         )
 
-    def _rows(self, table: str, columns: str) -> dict[int, list[_Row]]:
-        found: dict[int, list[_Row]] = {}
+    def _rows(self, table: str, columns: str) -> dict[int, list[Row]]:
+        found: dict[int, list[Row]] = {}
         query = f"SELECT trial_id, {columns} FROM {table}"
-        query += " WHERE trial_id IN (SELECT value FROM json_each(?)) ORDER BY 1, 2"
-        for trial_id, *row in self._database.execute(query, (self._ids,)):
+        query += " WHERE trial_id IN (SELECT value FROM json_each(?))"
+        rows = self._database.execute(query, (self._ids,))
+        # Sorted here: SQLite would first put all rows aside, however many there are.
+        for trial_id, *row in sorted(self._limited.take(rows), key=lambda row: row[:2]):
             found.setdefault(trial_id, []).append(tuple(row))
         return found
 
@@ -129,23 +148,34 @@ class _Details:
         return self._distributions[text]
 
 
+def _attribute(text: str) -> Any:
+    value = parse_json(text)
+    require_shallow(value)
+    return value
+
+
 def _value(stored: float | None, kind: str) -> float:
     if kind in _NOT_FINITE:
         return _NOT_FINITE[kind]
     return math.nan if stored is None else float(stored)
 
 
-def _studies(database: sqlite3.Connection) -> dict[int, Study]:
-    names = database.execute("SELECT study_id, study_name FROM studies ORDER BY study_id")
-    studies = {study_id: Study(name, []) for study_id, name in names.fetchall()}
-    query = "SELECT study_id, direction FROM study_directions ORDER BY study_id, objective"
-    for study_id, direction in database.execute(query).fetchall():
+def _studies(database: sqlite3.Connection, limited: LimitedRows) -> dict[int, Study]:
+    def rows(query: str) -> list[Row]:
+        return list(limited.take(database.execute(query)))
+
+    names = rows("SELECT study_id, study_name FROM studies ORDER BY study_id")
+    studies = {study_id: Study(name, []) for study_id, name in names}
+    query = "SELECT study_id, objective, direction FROM study_directions"
+    for study_id, _, direction in sorted(rows(query)):
+        if direction not in DIRECTIONS:
+            raise ValueError(f"the direction {str(direction)[:20]!r}")
         if study_id in studies:
             studies[study_id].directions.append(direction)
     query = "SELECT study_id, key, value_json FROM study_user_attributes"
-    for study_id, key, text in database.execute(query).fetchall():
+    for study_id, key, text in rows(query):
         if study_id in studies:
-            studies[study_id].user_attrs[key] = json.loads(text)
+            studies[study_id].user_attrs[key] = _attribute(text)
     return studies
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from mosaic.foreign_files import parse_json, require_shallow
 
 # What decoding of hostile or foreign data may raise.
 DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError)
 STATES = ("RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING")
 DIRECTIONS = ("NOT_SET", "MINIMIZE", "MAXIMIZE")
+_EARLIEST_YEAR, _LATEST_YEAR = 1971, 9000
 FINISHED = frozenset({"COMPLETE", "PRUNED", "FAIL"})
 
 
@@ -27,6 +29,29 @@ class Trial:
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.number, int) or self.state not in STATES:
+            raise TypeError("neither the number nor the state of a trial")
+
+
+def objectives(said: Any) -> list[float] | None:
+    """Raises an error of DECODE_ERRORS for what are no numbers."""
+    if said is None:
+        return None
+    if not isinstance(said, list):
+        raise TypeError("the values of a trial are no list")
+    return [float(value) for value in said]
+
+
+def local_time(text: str | None) -> datetime | None:
+    """The naive local time that is meant, if it is one a trial can have begun or ended at."""
+    if text is None:
+        return None
+    at = datetime.fromisoformat(text)
+    if not _EARLIEST_YEAR <= at.year <= _LATEST_YEAR:
+        raise ValueError(f"the year {at.year}")
+    return at.astimezone().replace(tzinfo=None)
+
 
 @dataclass
 class Study:
@@ -34,6 +59,10 @@ class Study:
     directions: list[str]
     user_attrs: dict[str, Any] = field(default_factory=dict)
     trials: list[Trial] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TypeError("the name of a study is no text")
 
 
 @dataclass(frozen=True)
@@ -46,7 +75,8 @@ class Distribution:
 
     @classmethod
     def from_json(cls, text: str) -> Distribution:
-        data = json.loads(text)
+        data = parse_json(text)
+        require_shallow(data)
         kind = data.get("name") or f"{data['type'].capitalize()}Distribution"
         attributes = data.get("attributes", data)
         choices = attributes["choices"] if kind == "CategoricalDistribution" else ()

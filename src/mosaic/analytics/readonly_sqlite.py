@@ -1,21 +1,27 @@
-"""Opens somebody else's SQLite database for reading only, and leaves no file beside it."""
+"""Opens somebody else's SQLite database for reading only, and leaves no file beside it.
+
+Whatever is in it, reading comes to an end and takes no more memory than a few times the file.
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
-from urllib.parse import quote
+from typing import Any, TypeVar
 
 from mosaic.errors import CorruptStoreError, StoreError
+from mosaic.foreign_files import open_regular
+from mosaic.foreign_sqlite import UNREADABLE, connect_to_read, schema_of, schema_problem
 
 BUSY_TIMEOUT_S = 0.2
 # The byte of the header that says how the file is written, and its value for a write-ahead log.
 _WRITE_VERSION_AT, _WRITE_AHEAD = 18, 2
 
 T = TypeVar("T")
+Row = tuple[Any, ...]
 _Stamp = tuple[int, int, int]
 
 
@@ -41,21 +47,49 @@ def read_undisturbed(path: Path, read: Callable[[sqlite3.Connection], T]) -> T:
 
 
 def _read(path: Path, read: Callable[[sqlite3.Connection], T], how: str) -> T:
-    address = f"file:{quote(str(path.absolute()))}?{how}"
-    connection = sqlite3.connect(address, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-    with closing(connection) as database:
+    with closing(connect_to_read(path, how, timeout_s=BUSY_TIMEOUT_S)) as database:
+        problem = schema_problem(schema_of(database))
+        if problem is not None:
+            raise ValueError(problem)
         return read(database)
+
+
+class LimitedRows:
+    """Rows of a database, as long as they hold no more than the file can.
+
+    Each value stands in the file once; pages that are used twice over would make more of them.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._taken = 0
+        self._limit = 0
+
+    def take(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Raises ValueError beyond the limit."""
+        for row in rows:
+            texts = [len(value) for value in row if isinstance(value, str | bytes)]
+            self._taken += len(row) + sum(texts)
+            # The file may have grown meanwhile.
+            if self._taken > self._limit and self._taken > self._file_bytes():
+                raise ValueError("its tables hold more than the file can")
+            yield row
+
+    def _file_bytes(self) -> int:
+        log = self._path.with_name(f"{self._path.name}-wal")
+        self._limit = self._path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+        return self._limit
 
 
 def _idle_stamp(path: Path) -> _Stamp | None:
     """Tells two states of an idle database apart; None when it has no such log, or a writer."""
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         header = file.read(_WRITE_VERSION_AT + 1)
+        status = os.fstat(file.fileno())
     if header[_WRITE_VERSION_AT:] != bytes([_WRITE_AHEAD]):
         return None
     if path.with_name(f"{path.name}-wal").exists():
         return None
-    status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -68,12 +102,18 @@ def failures_named(path: Path, decode_errors: tuple[type[Exception], ...]) -> It
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}", path=str(path)) from error
     except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in UNREADABLE:
+            raise _not_its_writers(path, error) from error
         raise StoreError(
             f"{path} cannot be read now: {error}",
             hint="a writer may be busy with it; try again",
             path=str(path),
         ) from error
     except corrupt as error:
-        raise CorruptStoreError(
-            f"{path} does not hold what its writer writes: {error}", path=str(path)
-        ) from error
+        raise _not_its_writers(path, error) from error
+
+
+def _not_its_writers(path: Path, error: Exception) -> CorruptStoreError:
+    return CorruptStoreError(
+        f"{path} does not hold what its writer writes: {error}", path=str(path)
+    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic.analytics.tensorboard_reader import EVENT_FILE_MARK
-from mosaic.contracts.manifest import AnalyticsManifest
+from mosaic.analytics.tensorboard_reader import event_files
+from mosaic.contracts.manifest import AnalyticsManifest, artifact_path
 
 EVALUATION_FOLDER = "tensorboard_eval"
 
@@ -20,24 +20,48 @@ class NamedLog(NamedTuple):
 
 
 def tensorboard_logs(
-    run_name: str, directory: Path, manifest: AnalyticsManifest, *, is_over: bool
+    run_name: str,
+    directory: Path,
+    manifest: AnalyticsManifest,
+    *,
+    is_over: bool,
+    may_leave: bool,
 ) -> list[NamedLog]:
-    """The folders of a run that hold event files, or soon will where it is still going on."""
+    """The folders of a run that hold event files, or soon will where it is still going on.
+
+    Raises CorruptStoreError where the run names a folder outside of its own and may not.
+    """
+
+    def placed(named: str, field: str) -> Path:
+        folder = artifact_path(directory, named, field, may_leave=may_leave)
+        for link in () if may_leave else _links(folder):
+            artifact_path(directory, str(link), field, may_leave=False)  # TensorBoard follows it
+        return folder
+
     folders: list[Path] = []
     if manifest.tensorboard.enabled:
         # A script may write to several; the folder around them can hold others' files, too.
         listed = manifest.metadata.get("tensorboard_folders")
         paths = [str(path) for path in listed] if isinstance(listed, list) else []
-        folders = [directory / path for path in paths or [manifest.tensorboard.relative_path]]
+        folders = [placed(path, "metadata.tensorboard_folders") for path in paths] or [
+            placed(manifest.tensorboard.relative_path, "tensorboard.relative_path")
+        ]
     kept = [folder for folder in folders if not is_over or has_event_files(folder)]
-    evaluation = directory / EVALUATION_FOLDER
+    evaluation = placed(EVALUATION_FOLDER, EVALUATION_FOLDER)
     if evaluation not in kept and has_event_files(evaluation):
         kept = [*kept, evaluation]
     return [NamedLog(_name(run_name, folder, len(kept)), folder) for folder in kept]
 
 
 def has_event_files(folder: Path) -> bool:
-    return any(EVENT_FILE_MARK in name for _, _, names in os.walk(folder) for name in names)
+    return next(event_files(folder), None) is not None
+
+
+def _links(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        for path in (Path(place, name) for name in (*folders, *names)):
+            if path.is_symlink():
+                yield path
 
 
 def tensorboard_command(logs: Sequence[NamedLog]) -> str:

@@ -108,7 +108,13 @@ def _event_files(path: Path) -> Iterator[tuple[str, Path]]:
     if path.is_file():
         yield ".", path
         return
-    for folder, _, names in os.walk(path):
+    for file in event_files(path):
+        yield file.parent.relative_to(path).as_posix(), file
+
+
+def event_files(folder: Path) -> Iterator[Path]:
+    """In this folder and those below it; a link to a folder is not followed."""
+    for place, _, names in os.walk(folder):
         for name in names:
             if EVENT_FILE_MARK in name:
-                yield Path(folder).relative_to(path).as_posix(), Path(folder, name)
+                yield Path(place, name)

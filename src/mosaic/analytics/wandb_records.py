@@ -30,6 +30,7 @@ RUN_CONFIG, RUN_SUMMARY, RUN_TAGS, RUN_START_TIME = 4, 5, 10, 17
 _KIND_OF_RECORD = {number: kind for kind, number in RECORD_FIELDS.items()}
 _NAME_OF_TEXT = {number: name for name, number in RUN_TEXTS.items()}
 _INT64 = 1 << 63
+_END_OF_TIME = 2.5e11  # the year 9892: dates beyond cannot be shown
 
 
 @dataclass
@@ -107,7 +108,8 @@ class WandbDecoder:
                 update(self.run.summary, wire.as_bytes(value), skipped)
             elif number == RUN_START_TIME:
                 parts = dict((at, wire.as_int(v)) for at, _, v in wire.fields(wire.as_bytes(value)))
-                self.run.started_at = parts.get(1, 0) + parts.get(2, 0) / 1e9
+                started_at = parts.get(1, 0) + parts.get(2, 0) / 1e9
+                self.run.started_at = started_at if 0 <= started_at < _END_OF_TIME else None
         self.run.tags = tags
 
     def _add_points(self, message: bytes, series: dict[str, Series], skipped: Counter[str]) -> None:

@@ -137,7 +137,9 @@ def _logs_of(client: TrainerClient, run_id: str) -> list[NamedLog]:
 
     run = local_run(client.get_run(run_id))
     name = run.record.run_name or run_id
-    return tensorboard_logs(name, run.directory, run.manifest, is_over=run.record.is_over)
+    return tensorboard_logs(
+        name, run.directory, run.manifest, is_over=run.record.is_over, may_leave=run.may_leave
+    )
 
 
 def _export(client: TrainerClient, run_id: str, tree: LogTree) -> Path:

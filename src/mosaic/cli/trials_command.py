@@ -70,7 +70,7 @@ def find_study_file(arguments: argparse.Namespace) -> Path:
     path = Path(text.removeprefix(SQLITE_SCHEME)).expanduser()
     if path.is_file() or text.startswith(SQLITE_SCHEME) or "/" in text or path.suffix:
         return path.absolute()  # where there is none, the reader says so
-    from mosaic.front.local_run import local_run
+    from mosaic.front.local_run import local_run, named_by
 
     with open_client(arguments) as client:
         run = local_run(client.get_run(resolve_run(client, text)))
@@ -79,7 +79,8 @@ def find_study_file(arguments: argparse.Namespace) -> Path:
             f"Run {run.record.run_id} names no Optuna study",
             hint="name the file of the study itself",
         )
-    return run.directory / run.manifest.optuna_db_path.removeprefix(SQLITE_SCHEME)
+    named = run.manifest.optuna_db_path.removeprefix(SQLITE_SCHEME)
+    return named_by(run.record, named, "optuna_db_path")
 
 
 def choose_study(studies: list[Study], name: str | None, path: Path) -> Study | None:

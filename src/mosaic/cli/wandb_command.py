@@ -36,7 +36,7 @@ def wandb(arguments: argparse.Namespace) -> int:
 
     with open_client(arguments) as client:
         run = local_run(client.get_run(resolve_run(client, arguments.run)))
-    logs = wandb_logs(run.directory, run.manifest)
+    logs = wandb_logs(run.directory, run.manifest, may_leave=run.may_leave)
     if not logs:
         raise RequestError(
             f"Run {run.record.run_id} has no W&B log",

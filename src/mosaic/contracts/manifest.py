@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.schema_check import violations
 from mosaic.errors import CorruptStoreError
+from mosaic.foreign_files import parse_plain_json, read_regular
 
 MANIFEST_VERSION = 2
 STATUSES = ("", "running", "completed", "cancelled", "failed")
-# Lists thousands of checkpoints; whatever is larger was not written by a worker.
-MAX_MANIFEST_BYTES = 32_000_000
+# Lists tens of thousands of checkpoints; whatever is larger was not written by a worker.
+MAX_MANIFEST_BYTES = 8_000_000
+_LONGEST_PATH = 4096
 
 
 @dataclass(frozen=True)
@@ -99,21 +100,38 @@ def read_manifest(path: Path) -> AnalyticsManifest | None:
     Files come from workers and out of archives, so nothing in them is taken on trust.
     """
     try:
-        with path.open("rb") as file:
-            text = file.read(MAX_MANIFEST_BYTES + 1)
+        text = read_regular(path, MAX_MANIFEST_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _damaged(f"cannot be read: {error.strerror}", path=path) from error
-    if len(text) > MAX_MANIFEST_BYTES:
-        raise _damaged(f"is larger than {MAX_MANIFEST_BYTES:,} bytes", path=path)
     try:
-        return AnalyticsManifest.from_dict(json.loads(text))
-    except (ValueError, RecursionError) as error:
+        return AnalyticsManifest.from_dict(parse_plain_json(text))
+    except ValueError as error:
         raise _damaged(f"is not JSON: {error}", path=path) from error
     except CorruptStoreError as error:
         where = error.details.get("field", "")
         raise _damaged(error.details["problem"], where, path) from error
+
+
+def artifact_path(directory: Path, named: str, field: str, *, may_leave: bool) -> Path:
+    """The place that `field` of the manifest in `directory` names, with no link on the way there.
+
+    A script may write wherever it likes, and its run says where. A run that came out of an archive
+    has its folder and nothing else: unless it `may_leave` it, what leads out raises
+    CorruptStoreError.
+    """
+    manifest = directory / "analytics.json"
+    if len(named) > _LONGEST_PATH:
+        raise _damaged(f"{named[:80]!r}… is longer than a path can be", field, manifest)
+    try:
+        root = directory.resolve()
+        place = (root / named).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _damaged(f"{named[:200]!r} is no path: {error}", field, manifest) from error
+    if not may_leave and not place.is_relative_to(root):
+        raise _damaged(f"{named[:200]!r} leads out of the run's folder", field, manifest)
+    return place
 
 
 def _checked(data: Any) -> dict[str, Any]:

@@ -15,12 +15,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mosaic.contracts.recording_file import SUFFIX
+from mosaic.contracts.recording_file import MAX_UNPACKED_BYTES, SUFFIX
+from mosaic.foreign_files import parse_json, unpack, unpack_beginning
 
 INDEX_SUFFIX = ".index"
 # Episode of the run, process, number there, how many in a row; and a checksum of these.
 _ROW = struct.Struct("<QQQI")
 _CHECK = struct.Struct("<I")
+_HEAD_BYTES = 4  # before the JSON: its length
 ROW_BYTES = _ROW.size + _CHECK.size
 _NAME = re.compile(r"attempt-([0-9]+)\.process-([0-9]+)\.rec")
 
@@ -82,7 +84,7 @@ def pack_episodes(common: dict[str, Any], episodes: Sequence[PackedEpisode], lev
     table = ",".join([each.facts for each in episodes])
     head = json.dumps({**common, "sizes": sizes})[:-1]
     text = f'{head},"episodes":[{table}]}}'.encode()
-    parts = [len(text).to_bytes(4, "little"), text]
+    parts = [len(text).to_bytes(_HEAD_BYTES, "little"), text]
     for each in episodes:
         parts += (each.actions, each.rewards)
     return zlib.compress(b"".join(parts), level)
@@ -90,16 +92,37 @@ def pack_episodes(common: dict[str, Any], episodes: Sequence[PackedEpisode], lev
 
 def parse_episodes(payload: bytes) -> tuple[dict[str, Any], list[ParsedEpisode]]:
     """Raises ValueError for what `pack_episodes` did not write."""
+    data = unpack(payload, MAX_UNPACKED_BYTES)
+    at = _HEAD_BYTES + int.from_bytes(data[:_HEAD_BYTES], "little")
+    common = _parse_head(data[_HEAD_BYTES:at])
+    found = []
     try:
-        data = zlib.decompress(payload)
-        at = 4 + int.from_bytes(data[:4], "little")
-        common: dict[str, Any] = json.loads(data[4:at])
-        found = []
         table = zip(common.pop("episodes"), common.pop("sizes"))  # noqa: B905  # Python 3.9
         for facts, (actions, rewards) in table:
             middle, end = at + actions, at + actions + rewards
+            if not isinstance(facts, dict) or not at <= middle <= end <= len(data):
+                raise ValueError("an episode is not as long as said")
             found.append(ParsedEpisode(facts, data[at:middle], data[middle:end]))
             at = end
-    except (zlib.error, TypeError, KeyError, AttributeError) as error:
+    except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"no episodes: {error}") from error
     return common, found
+
+
+def parse_numbers(payload: bytes) -> list[int]:
+    """Which episodes a block holds; what they did is not even unpacked. Raises ValueError."""
+    size = int.from_bytes(unpack_beginning(payload, _HEAD_BYTES), "little")
+    if size > MAX_UNPACKED_BYTES:
+        raise ValueError("its table is longer than a block can be")
+    common = _parse_head(unpack_beginning(payload, _HEAD_BYTES + size)[_HEAD_BYTES:])
+    try:
+        return [int(facts["number"]) for facts in common["episodes"]]
+    except (TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"no episodes: {error}") from error
+
+
+def _parse_head(text: bytes) -> dict[str, Any]:
+    head = parse_json(text)
+    if not isinstance(head, dict):
+        raise ValueError("no object describes the episodes")  # noqa: TRY004  # as for all damage
+    return head

@@ -19,7 +19,10 @@ MAGIC = b"MREC"
 VERSION = 1
 HEADER = struct.Struct("<4sBBHIIQIIQII")
 HEADER_BYTES = HEADER.size
-MAX_PAYLOAD_BYTES = 1 << 30  # more is no length but damage
+# Of one block. Thousands of environments do not give this much in the second between two blocks.
+MAX_UNPACKED_BYTES = 128 * 2**20
+MAX_PAYLOAD_BYTES = MAX_UNPACKED_BYTES + 2**20  # more is no length but damage
+MAX_FACTS_BYTES = 4 * 2**20  # of a block that is JSON
 
 # slot, flags, first step, step after the last one, length as reported, total reward
 _END = struct.Struct("<IIQQQd")

@@ -6,7 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from mosaic.contracts.manifest import read_manifest
+from mosaic.contracts.manifest import artifact_path, read_manifest
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
@@ -39,13 +39,14 @@ def _remove_checkpoints(run_directory: Path, manifest_path: Path) -> None:
         return
     if manifest is None:
         return
-    root = run_directory.resolve()
     for entry in manifest.checkpoints:
-        target = (root / entry.path).resolve()
         # A manifest is written by the worker: it must not point us at somebody else's files.
-        if target != root and target.is_relative_to(root):
-            if target.is_dir():
-                shutil.rmtree(target, ignore_errors=True)
-            else:
-                target.unlink(missing_ok=True)
+        try:
+            target = artifact_path(run_directory, entry.path, "checkpoints", may_leave=False)
+        except CorruptStoreError:
+            continue
+        if target.is_dir() and target != run_directory.resolve():
+            shutil.rmtree(target, ignore_errors=True)
+        elif not target.is_dir():
+            target.unlink(missing_ok=True)
     atomic_write_json(manifest_path, replace(manifest, checkpoints=()).to_dict())

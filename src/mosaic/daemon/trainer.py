@@ -12,6 +12,7 @@ from typing import Any
 
 from mosaic import __version__
 from mosaic.contracts.events import MetricPoint
+from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, FailureKind, RunState
 from mosaic.daemon.active_run import ActiveRun
@@ -39,7 +40,8 @@ from mosaic.daemon.supervisor import Supervisor
 from mosaic.daemon.worker_sessions import WorkerSessions
 from mosaic.daemon.workers.catalog import WorkerCatalog, WorkerEntry
 from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunError
-from mosaic.files import read_json, tail_lines
+from mosaic.files import tail_lines
+from mosaic.foreign_files import parse_json, read_regular, require_shallow
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
 from mosaic.runhost.control_groups import available_containment
@@ -321,7 +323,8 @@ class Trainer:
 def _document(path: Path) -> dict[str, Any]:
     """A JSON object of the run; empty where there is none, or what is there is damaged."""
     try:
-        data = read_json(path)
+        data = parse_json(read_regular(path, MAX_MANIFEST_BYTES))
+        require_shallow(data)
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}

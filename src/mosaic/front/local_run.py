@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mosaic.contracts.manifest import AnalyticsManifest, read_manifest
+from mosaic.contracts.manifest import AnalyticsManifest, artifact_path, read_manifest
 from mosaic.contracts.run_files import RunFiles
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.errors import RequestError
 
 
@@ -16,6 +16,21 @@ class LocalRun:
     record: RunRecord
     directory: Path
     manifest: AnalyticsManifest
+
+    @property
+    def may_leave(self) -> bool:
+        return may_leave_its_folder(self.record)
+
+
+def named_by(record: RunRecord, named: str, field: str) -> Path:
+    """The file that a run on this machine names; raises where that is not the run's to name."""
+    directory = Path(record.paths["run_directory"])
+    return artifact_path(directory, named, field, may_leave=may_leave_its_folder(record))
+
+
+def may_leave_its_folder(record: RunRecord) -> bool:
+    """Whether the run may name files outside of its folder, as a script here does."""
+    return record.origin is not Origin.IMPORTED
 
 
 def local_run(record: RunRecord) -> LocalRun:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mosaic.errors import ConfigError, RequestError, UnknownRunError
+from mosaic.front.local_run import named_by
 from mosaic.front.run_reference import resolve_run
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def find_policy(client: TrainerClient, text: str, worker: str | None = None) -> 
             else "wait for the first one, or stop the run: stopping saves one",
             field="run",
         )
-    checkpoint = Path(record.paths["run_directory"]) / record.checkpoint_uri
+    checkpoint = named_by(record, record.checkpoint_uri, "checkpoint_uri")
     return PolicyReference(worker or record.worker, checkpoint, record)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from pathlib import Path
 
+from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import RunState
+from mosaic.foreign_files import parse_json, read_regular
 from mosaic.front.human import amount, count, decimal
 
 _STATE_WORDS = {
@@ -90,6 +91,6 @@ def progress_parts(record: RunRecord) -> list[str]:
 def remarks_of(record: RunRecord) -> list[str]:
     """What the worker wants people to know; nothing where the run is on another machine."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        manifest = json.loads(Path(record.paths["manifest"]).read_bytes())
+        manifest = parse_json(read_regular(Path(record.paths["manifest"]), MAX_MANIFEST_BYTES))
         return [str(remark) for remark in manifest["metadata"]["remarks"]]
     return []

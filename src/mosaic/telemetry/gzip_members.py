@@ -12,6 +12,8 @@ import struct
 import zlib
 from typing import NamedTuple
 
+from mosaic.foreign_files import unpack
+
 # Magic, deflate, "has an extra field", no time, no flags, unknown system, length of the extra
 # field, and of ours in it.
 _SIGNATURE = b"\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff\x18\x00MJ\x14\x00"
@@ -69,10 +71,9 @@ def unpacked_member(data: bytes, head: MemberHead) -> bytes:
     """The text of a whole member; never more than its head says, whatever the bytes would give."""
     if len(data) != head.member_bytes:
         raise DamagedMemberError("it is cut off")
-    inflate = zlib.decompressobj(_RAW_DEFLATE)
     try:
-        text = inflate.decompress(data[HEAD_BYTES : -_TRAILER.size], head.text_bytes + 1)
-    except zlib.error as error:
+        text = unpack(data[HEAD_BYTES : -_TRAILER.size], head.text_bytes, _RAW_DEFLATE)
+    except ValueError as error:
         raise DamagedMemberError(str(error)) from error
     if _TRAILER.unpack(data[-_TRAILER.size :]) != (zlib.crc32(text), head.text_bytes):
         raise DamagedMemberError("its checksum does not match")

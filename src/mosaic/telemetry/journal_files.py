@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from mosaic.foreign_files import open_regular
 from mosaic.logs import get_logger
 from mosaic.telemetry.gzip_members import (
     HEAD_BYTES,
@@ -55,10 +56,10 @@ def opened_journal(journal: Path) -> Iterator[JournalBytes]:
     """Raises FileNotFoundError when there is neither form."""
     # In this order: the packed one is in its place before the plain one goes.
     try:
-        fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_regular(journal)
         is_packed = False
     except FileNotFoundError:
-        fd = os.open(packed_path(journal), os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_regular(packed_path(journal))
         is_packed = True
     try:
         yield PackedJournal(fd, packed_path(journal)) if is_packed else PlainJournal(fd)
@@ -113,9 +114,9 @@ class PackedJournal:
             data = os.pread(self._fd, member.head.member_bytes, member.file_offset)
             return unpacked_member(data, member.head)[wanted]
         except DamagedMemberError as error:
-            return self._stand_in(member, error)[wanted]
+            return self._stand_in(member, error, wanted)
 
-    def _stand_in(self, member: PlacedMember, error: DamagedMemberError) -> bytes:
+    def _stand_in(self, member: PlacedMember, error: DamagedMemberError, wanted: slice) -> bytes:
         log.error(
             "journal.damaged",
             path=str(self._path),
@@ -124,18 +125,21 @@ class PackedJournal:
             lost_to=member.text_end,
             reason=str(error),
         )
-        length = member.text_end - member.text_start - 1
+        length = member.text_end - member.text_start
+        start, stop, _ = wanted.indices(length)
         note = (
             f"[{self._path.name} is damaged at byte {member.file_offset}: {error};"
             f" bytes {member.text_start} to {member.text_end} of the journal are lost]"
         ).encode()
-        return note[:length].ljust(length) + b"\n"
+        # Only what is wanted: as long as the lost text may have been, it could fill the memory.
+        line = note[: length - 1][start:stop].ljust(stop - start)
+        return line[:-1] + b"\n" if stop == length and line else line
 
 
 @functools.lru_cache(maxsize=_INDEXES_KEPT)
 def _index(path: Path, inode: int, size: int, mtime_ns: int) -> tuple[PlacedMember, ...]:
     """All members in their order, by hopping from head to head. Read once for each file."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_regular(path)
     try:
         return tuple(_members(fd, path, size))
     finally:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import zlib
 from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
@@ -17,16 +16,19 @@ from mosaic.contracts.process_recording import (
     Place,
     index_name,
     parse_episodes,
+    parse_numbers,
     parse_places,
     process_file_of,
 )
 from mosaic.contracts.recording_file import BlockKind, EpisodeEnd
 from mosaic.errors import CorruptStoreError
-from mosaic.telemetry.recorded_episode import RecordedEpisode
-from mosaic.telemetry.recording_scan import Block, read_payload, scan_blocks
+from mosaic.foreign_files import read_regular
+from mosaic.telemetry.recorded_episode import MAX_STEPS, TOO_LONG, RecordedEpisode
+from mosaic.telemetry.recording_scan import Block, read_object, read_payload, scan_blocks
 
 # Of core, and not of the worker that had the script watched: the recording is core's too.
 MAKER = "mosaic.watch.replay:make_environment"
+MAX_INDEX_BYTES = 64 * 2**20  # a row for each of two million episodes that all stand alone
 
 
 class ProcessRecordings:
@@ -45,9 +47,11 @@ class ProcessRecordings:
                 continue
             recorded = {process: _numbers_in(path) for process, path in files.items()}
             for place in self._places(number):
-                for step in range(place.episodes):
-                    if place.first_number + step in recorded.get(place.process, ()):
-                        yield place.first_episode + step
+                known = recorded.get(place.process, [])
+                first = bisect_left(known, place.first_number)
+                last = bisect_left(known, place.first_number + place.episodes)
+                for found in known[first:last]:
+                    yield place.first_episode + found - place.first_number
 
     def read(self, episode_index: int, attempt: int | None = None) -> RecordedEpisode | None:
         """Of the newest attempt that has it; raises CorruptStoreError where it is damaged."""
@@ -60,7 +64,7 @@ class ProcessRecordings:
                 if 0 <= offset < place.episodes and path is not None:
                     found = _found(path, place.first_number + offset)
                     if found is not None:
-                        return _episode(episode_index, number, *found)
+                        return _checked_episode(path, episode_index, number, *found)
         return None
 
     @cached_property
@@ -69,28 +73,35 @@ class ProcessRecordings:
         for path in self._files[max(self._files)].values() if self._files else ():
             for block in scan_blocks(path).blocks:
                 if block.header.kind == BlockKind.END:
-                    return str(json.loads(zlib.decompress(read_payload(block)))["reason"])
+                    return str(read_object(block).get("reason", ""))
         return ""
 
     def _places(self, attempt: int) -> list[Place]:
         try:
-            return list(parse_places((self._folder / index_name(attempt)).read_bytes()))
+            data = read_regular(self._folder / index_name(attempt), MAX_INDEX_BYTES)
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise CorruptStoreError(
+                f"{index_name(attempt)} cannot be read: {error.strerror}",
+                hint="the episodes of this attempt cannot be found without it",
+            ) from error
+        return list(parse_places(data))
 
 
 def _blocks(path: Path) -> list[Block]:
     return [block for block in scan_blocks(path).blocks if block.header.kind == BlockKind.EPISODES]
 
 
-def _numbers_in(path: Path) -> set[int]:
+def _numbers_in(path: Path) -> list[int]:
+    """In ascending order."""
     numbers: set[int] = set()
     for block in _blocks(path):
         try:
-            numbers.update(each.facts["number"] for each in _content(block)[1])
-        except CorruptStoreError:
+            numbers.update(parse_numbers(read_payload(block)))
+        except (CorruptStoreError, ValueError):
             continue  # whoever asks for one of these hears of it
-    return numbers
+    return sorted(numbers)
 
 
 def _found(path: Path, number: int) -> tuple[dict[str, Any], ParsedEpisode] | None:
@@ -99,7 +110,7 @@ def _found(path: Path, number: int) -> tuple[dict[str, Any], ParsedEpisode] | No
         if header.first_episode <= number < header.first_episode + header.episodes:
             common, episodes = _content(block)
             for each in episodes:
-                if each.facts["number"] == number:
+                if each.facts.get("number") == number:
                     return common, each
     return None
 
@@ -108,7 +119,20 @@ def _content(block: Block) -> tuple[dict[str, Any], list[ParsedEpisode]]:
     try:
         return parse_episodes(read_payload(block))
     except ValueError as error:
-        raise block.damaged() from error
+        raise block.damaged(str(error)) from error
+
+
+def _checked_episode(
+    path: Path, episode_index: int, attempt: int, common: dict[str, Any], packed: ParsedEpisode
+) -> RecordedEpisode:
+    try:
+        return _episode(episode_index, attempt, common, packed)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise CorruptStoreError(
+            f"{path.name} does not say how episode {episode_index} was made: {error!r}",
+            hint="other episodes of this run can still be replayed",
+            path=str(path),
+        ) from error
 
 
 def _episode(
@@ -119,6 +143,7 @@ def _episode(
     if sys.byteorder == "big":
         rewards.byteswap()
     steps = len(rewards)
+    is_too_long = steps > MAX_STEPS
     environment = common["environments"][facts["environment"]]
     start = dict(facts["start"])
     if "was" in facts:
@@ -141,9 +166,10 @@ def _episode(
         action_dtype=str(facts.get("dtype", "")),
         action_shape=tuple(facts.get("shape", ())),
         start=start,
-        actions=packed.actions,
+        actions=b"" if is_too_long else packed.actions,
         actions_json=tuple(facts.get("actions", ())),
-        rewards=tuple(rewards),
+        rewards=() if is_too_long else tuple(rewards),
+        problem=TOO_LONG if is_too_long else "",
         maker=MAKER,
         python=str(common.get("python", "")),
         path=(folder,) if folder else (),

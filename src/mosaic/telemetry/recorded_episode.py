@@ -7,6 +7,10 @@ from typing import Any
 
 from mosaic.contracts.recording_file import EpisodeEnd
 
+# No answer has room for more, and nobody would wait for so long a replay.
+MAX_STEPS = 5_000_000
+TOO_LONG = f"it is longer than {MAX_STEPS:,} steps, which is too long to be replayed"
+
 
 @dataclass(frozen=True)
 class RecordedEpisode:

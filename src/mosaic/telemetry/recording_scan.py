@@ -1,14 +1,24 @@
-"""Finds the blocks of a recording without reading what is in them."""
+"""Finds the blocks of a recording without reading what is in them, and unpacks single ones."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
-from mosaic.contracts.recording_file import HEADER_BYTES, MAGIC, BlockHeader, parse_header
+from mosaic.contracts.recording_file import (
+    HEADER_BYTES,
+    MAGIC,
+    MAX_FACTS_BYTES,
+    MAX_UNPACKED_BYTES,
+    BlockHeader,
+    parse_header,
+)
 from mosaic.errors import CorruptStoreError
+from mosaic.foreign_files import open_regular, parse_json, unpack
 
 _SEARCHED_BYTES = 1 << 20
 
@@ -22,9 +32,10 @@ class Block(NamedTuple):
     def end(self) -> int:
         return self.offset + HEADER_BYTES + self.header.payload_bytes
 
-    def damaged(self) -> CorruptStoreError:
+    def damaged(self, why: str = "") -> CorruptStoreError:
         return CorruptStoreError(
-            f"{self.path.name} is damaged between bytes {self.offset} and {self.end}",
+            f"{self.path.name} is damaged between bytes {self.offset} and {self.end}"
+            + (f": {why}" if why else ""),
             hint="other episodes of this run can still be replayed",
             path=str(self.path),
             offset=self.offset,
@@ -46,8 +57,7 @@ class Scan(NamedTuple):
 def scan_blocks(path: Path) -> Scan:
     """Hops from header to header. A block that is cut off at the end is still being written."""
     found = Scan([], [])
-    with path.open("rb") as file:
-        fd = file.fileno()
+    with _opened(path) as fd:
         size = os.fstat(fd).st_size
         offset = 0
         while offset < size:
@@ -63,12 +73,45 @@ def scan_blocks(path: Path) -> Scan:
 
 
 def read_payload(block: Block) -> bytes:
-    """Raises CorruptStoreError when it is not what was written."""
-    with block.path.open("rb") as file:
-        payload = os.pread(file.fileno(), block.header.payload_bytes, block.offset + HEADER_BYTES)
+    """As it is packed. Raises CorruptStoreError when it is not what was written."""
+    with _opened(block.path) as fd:
+        payload = os.pread(fd, block.header.payload_bytes, block.offset + HEADER_BYTES)
     if crc32(payload) != block.header.payload_crc:
         raise block.damaged()
     return payload
+
+
+def read_unpacked(block: Block, most_bytes: int = MAX_UNPACKED_BYTES) -> bytes:
+    """Raises CorruptStoreError when it is damaged, or would become larger than that."""
+    try:
+        return unpack(read_payload(block), most_bytes)
+    except ValueError as error:
+        raise block.damaged(str(error)) from error
+
+
+def read_object(block: Block) -> dict[str, Any]:
+    """Of a block that is JSON. Raises CorruptStoreError."""
+    try:
+        value = parse_json(read_unpacked(block, MAX_FACTS_BYTES))
+    except ValueError as error:
+        raise block.damaged(str(error)) from error
+    if not isinstance(value, dict):
+        raise block.damaged("it holds no object")
+    return value
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    try:
+        fd = open_regular(path)
+    except OSError as error:
+        raise CorruptStoreError(
+            f"{path.name} cannot be read: {error.strerror}", path=str(path)
+        ) from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _continue_after_damage(fd: int, offset: int, size: int, has_header: bool, found: Scan) -> int:

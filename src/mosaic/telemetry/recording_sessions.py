@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import zlib
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
@@ -15,15 +13,36 @@ from typing import Any, NamedTuple
 
 from mosaic.contracts.recording_file import (
     END_BYTES,
+    MAX_UNPACKED_BYTES,
     BlockKind,
     EpisodeEnd,
     attempt_of,
     parse_ends,
 )
 from mosaic.errors import CorruptStoreError
-from mosaic.telemetry.recording_scan import Block, Damage, read_payload, scan_blocks
+from mosaic.foreign_files import parse_json, unpack_beginning
+from mosaic.telemetry.recording_scan import (
+    Block,
+    Damage,
+    read_object,
+    read_payload,
+    read_unpacked,
+    scan_blocks,
+)
 
 _REWARD_CODES = {"<f4": "f", "<f8": "d"}
+_LENGTH_BYTES = 4  # before the JSON of a whole episode's start
+_FACT_TYPES = {
+    "env_id": str,
+    "settings": dict,
+    "slots": int,
+    "action_dtype": str,
+    "action_shape": list,
+    "action_bytes": int,
+    "reward_dtype": str,
+    "exactness": str,
+    "is_resumed": bool,
+}
 
 
 class Taken(NamedTuple):
@@ -56,9 +75,13 @@ class RecordingSession:
                 case BlockKind.EPISODE:
                     self._wholes[block.header.first_episode] = block
                 case BlockKind.END:
-                    self.why_ended = json.loads(zlib.decompress(read_payload(block)))["reason"]
+                    self.why_ended = str(read_object(block).get("reason", ""))
         self._first_steps = [block.header.first_step for block in self._steps]
-        self._with_ends = [block for block in self._steps if block.header.episodes]
+        self._with_ends = [
+            block
+            for block in self._steps
+            if 0 < block.header.episodes * END_BYTES <= MAX_UNPACKED_BYTES
+        ]
         self._first_episodes = [block.header.first_episode for block in self._with_ends]
 
     @cached_property
@@ -70,7 +93,10 @@ class RecordingSession:
                 hint="what else is in it cannot be used",
                 path=str(self.path),
             )
-        facts: dict[str, Any] = json.loads(zlib.decompress(read_payload(self._facts_block)))
+        facts = read_object(self._facts_block)
+        problem = _facts_problem(facts)
+        if problem:
+            raise self._facts_block.damaged(problem)
         return facts
 
     @property
@@ -110,14 +136,21 @@ class RecordingSession:
         block = self._wholes.get(number)
         if block is None:
             return None
-        data = zlib.decompress(read_payload(block))
-        (end,) = parse_ends(data[:END_BYTES])
-        length = int.from_bytes(data[END_BYTES : END_BYTES + 4], "little")
-        text_end = END_BYTES + 4 + length
-        start = json.loads(data[END_BYTES + 4 : text_end])
+        data = read_unpacked(block)
+        text_at = END_BYTES + _LENGTH_BYTES
+        text_end = text_at + int.from_bytes(data[END_BYTES:text_at], "little")
         actions_end = text_end + block.header.steps * self.facts["action_bytes"]
-        rewards = self._numbers(data[actions_end:])
-        return end, start, Taken(data[text_end:actions_end], rewards)
+        rewards_end = actions_end + block.header.steps * self._reward_bytes
+        try:
+            if len(data) != rewards_end:
+                raise ValueError("it is not as long as its steps")
+            start = parse_json(data[text_at:text_end])
+        except ValueError as error:
+            raise block.damaged(str(error)) from error
+        if not isinstance(start, dict):
+            raise block.damaged("it does not say how the episode starts")
+        (end,) = parse_ends(data[:END_BYTES])
+        return end, start, Taken(data[text_end:actions_end], self._numbers(data[actions_end:]))
 
     def keyframe(self, slot: int, step: int) -> tuple[int, bytes]:
         """The last sound state of this slot at or before a step, and its own step."""
@@ -125,7 +158,7 @@ class RecordingSession:
         for block in reversed(self._keyframes[slot]):
             if block.header.first_step <= step:
                 try:
-                    return block.header.first_step, zlib.decompress(read_payload(block))
+                    return block.header.first_step, read_unpacked(block)
                 except CorruptStoreError as error:
                     damaged = damaged or error
         raise damaged or CorruptStoreError(
@@ -157,29 +190,48 @@ class RecordingSession:
 
     def _read_slot(self, block: Block, slot: int, part: slice) -> Taken:
         slots, size = self.facts["slots"], self.facts["action_bytes"]
-        data = memoryview(zlib.decompress(read_payload(block)))
         actions_at = END_BYTES * block.header.episodes
         row = slots * size
         rewards_at = actions_at + block.header.steps * row
+        rewards_row = slots * self._reward_bytes
+        length = rewards_at + block.header.steps * rewards_row
+        data = memoryview(read_unpacked(block, min(length, MAX_UNPACKED_BYTES)))
+        if len(data) != length or not slot < slots:
+            raise block.damaged("it is not as long as its steps")
         first = actions_at + part.start * row + slot * size
         last = actions_at + part.stop * row
         if size == 1:
             actions = bytes(data[first:last:row])
         else:
             actions = b"".join([data[at : at + size] for at in range(first, last, row or 1)])
-        rewards = self._numbers(data[rewards_at:])
-        return Taken(actions, rewards[part.start * slots + slot : part.stop * slots : slots])
+        taken = data[rewards_at + part.start * rewards_row : rewards_at + part.stop * rewards_row]
+        rewards = taken.cast("B").cast(self._reward_code)[slot::slots]
+        return Taken(actions, self._numbers(rewards.tobytes()))
 
-    def _numbers(self, data: bytes | memoryview) -> array[float]:
-        numbers: array[float] = array(_REWARD_CODES[self.facts["reward_dtype"]], bytes(data))
+    @property
+    def _reward_code(self) -> str:
+        return _REWARD_CODES[self.facts["reward_dtype"]]
+
+    @property
+    def _reward_bytes(self) -> int:
+        return array(self._reward_code).itemsize
+
+    def _numbers(self, data: bytes) -> array[float]:
+        numbers: array[float] = array(self._reward_code, data)
         if sys.byteorder == "big":
             numbers.byteswap()
         return numbers
 
     def _ends(self, block: Block) -> list[EpisodeEnd]:
-        """They come first, so that nothing else needs to be decompressed."""
+        """They come first, so that nothing else needs to be unpacked."""
         count = END_BYTES * block.header.episodes
-        return list(parse_ends(zlib.decompressobj().decompress(read_payload(block), count)))
+        try:
+            data = unpack_beginning(read_payload(block), min(count, MAX_UNPACKED_BYTES))
+        except ValueError as error:
+            raise block.damaged(str(error)) from error
+        if len(data) != count:
+            raise block.damaged("it holds fewer episodes than it claims")
+        return list(parse_ends(data))
 
     def _missing(self, start: int, end: int) -> CorruptStoreError:
         places = ", ".join(f"{damage.offset} to {damage.end}" for damage in self.damages)
@@ -206,3 +258,15 @@ def _sessions(attempt: int, path: Path) -> list[RecordingSession]:
             parts.append([])
         parts[-1].append(block)
     return [RecordingSession(attempt, path, part, scan.damages) for part in reversed(parts)]
+
+
+def _facts_problem(facts: dict[str, Any]) -> str:
+    """Why these are not the facts of a recording; empty when they are."""
+    for name, kind in _FACT_TYPES.items():
+        if type(facts.get(name)) is not kind:
+            return f"{name!r} is missing, or of another type"
+    if facts["slots"] < 1 or facts["action_bytes"] < 0:
+        return "its sizes are impossible"
+    if facts["reward_dtype"] not in _REWARD_CODES:
+        return "its rewards are of an unknown type"
+    return ""

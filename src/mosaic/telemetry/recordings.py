@@ -9,7 +9,7 @@ from typing import Any
 
 from mosaic.contracts.recording_file import EpisodeEnd
 from mosaic.telemetry.process_recordings import ProcessRecordings
-from mosaic.telemetry.recorded_episode import RecordedEpisode
+from mosaic.telemetry.recorded_episode import MAX_STEPS, TOO_LONG, RecordedEpisode
 from mosaic.telemetry.recording_sessions import RecordingSession, Taken, open_sessions
 
 
@@ -40,6 +40,8 @@ class RunRecordings:
             whole = session.find_whole(episode_index)
             if whole is not None:
                 end, start, taken = whole
+                if len(taken.rewards) > MAX_STEPS:
+                    return _without_steps(session, episode_index, end, TOO_LONG)
                 return _episode(session, episode_index, end, taken, start=start)
             found = session.find_end(episode_index)
             if found is not None:
@@ -74,16 +76,17 @@ def _from_keyframe(
     session = sessions[0]
     pieces = _pieces(sessions, end)
     if pieces is None:
-        return _episode(
+        return _without_steps(
             session,
             episode_index,
             end,
-            Taken(b"", array("d")),
-            problem="it began before this recording, in another run or in one that did not record",
+            "it began before this recording, in another run or in one that did not record",
         )
     first, start, _ = pieces[0]
     step, state = first.keyframe(end.slot, start)
     pieces[0] = (first, step, pieces[0][2])
+    if sum(stop - begin for _, begin, stop in pieces) > MAX_STEPS:
+        return _without_steps(session, episode_index, end, TOO_LONG)
     parts = [piece.take(end.slot, begin, stop) for piece, begin, stop in pieces]
     taken = Taken(
         b"".join(part.actions for part in parts),
@@ -133,6 +136,12 @@ def _pieces(sessions: Sequence[RecordingSession], end: EpisodeEnd) -> list[Piece
 def _is_alike(one: RecordingSession, other: RecordingSession) -> bool:
     names = ("env_id", "settings", "slots", "action_dtype", "reward_dtype")
     return all(one.facts[name] == other.facts[name] for name in names)
+
+
+def _without_steps(
+    session: RecordingSession, episode_index: int, end: EpisodeEnd, problem: str
+) -> RecordedEpisode:
+    return _episode(session, episode_index, end, Taken(b"", array("d")), problem=problem)
 
 
 def _episode(

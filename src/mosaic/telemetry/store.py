@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.errors import CorruptStoreError, StoreError
+from mosaic.foreign_sqlite import UNREADABLE, distrust
 from mosaic.telemetry.event_rows import Batch
 from mosaic.telemetry.ingest_state import RETURNS_KEPT, IngestState
 from mosaic.telemetry.pyramid import fill_buckets, remove_points
-from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS, ON_CONFLICT
+from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS, ON_CONFLICT, require_own_schema
 
 # Rows per INSERT. The sqlite3 module gives up the GIL for every statement, and beside a busy
 # thread each return costs a switch interval: 512 rows at once are 10 to 20 times faster there.
 ROWS_PER_STATEMENT = (512, 64, 8, 1)
 WAL_BYTES = 3 * 1024 * 1024
 CACHE_KIB = 512
-_UNREADABLE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 _STATE_COLUMNS = tuple(field.name for field in fields(IngestState))
 
@@ -86,8 +86,7 @@ class TelemetryStore:
 
     def _migrate(self, run_id: str) -> None:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        if version > len(MIGRATIONS):
-            raise CorruptStoreError(f"{self.path} was written by a newer version of MOSAIC")
+        require_own_schema(self._connection, version, self.path)
         for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
             with self._transaction():
                 for statement in statements:
@@ -146,6 +145,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
     try:
+        distrust(connection)
         (page_size,) = connection.execute("PRAGMA page_size").fetchone()
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -184,7 +184,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         details = {"path": str(path), "sqlite": getattr(error, "sqlite_errorname", "")}
         # A row that exists already, or a table that is missing, means the file is not ours.
         is_foreign = isinstance(error, sqlite3.IntegrityError) or code == sqlite3.SQLITE_ERROR
-        if code in _UNREADABLE or is_foreign:
+        if code in UNREADABLE or is_foreign:
             raise CorruptStoreError(
                 f"The store {path} is unreadable: {error}", **details
             ) from error

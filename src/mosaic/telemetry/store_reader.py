@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
@@ -21,9 +20,14 @@ from mosaic.contracts.events import (
     RunLifecycleEvent,
     TrainingStep,
 )
+from mosaic.errors import CorruptStoreError
+from mosaic.foreign_sqlite import connect_to_read
 from mosaic.telemetry.store import sqlite_errors
-from mosaic.telemetry.store_schema import PYRAMID_VERSION
+from mosaic.telemetry.store_schema import PYRAMID_VERSION, require_own_schema
 
+_TIMEOUT_S = 5.0
+_ROWS_AT_ONCE = 4096
+_LEAST_ROW_BYTES = 4  # its place in the page, its length and its key
 # What SQLite says when it cannot write to the disk.
 _NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
 
@@ -31,8 +35,9 @@ _NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
 class StoreReader:
     """All answers are of the same moment, whatever is written meanwhile."""
 
-    def __init__(self, connection: sqlite3.Connection, version: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, version: int, path: Path) -> None:
         self._connection = connection
+        self._path = path
         self.version = version
         self.run_id: str = self.rows("SELECT run_id FROM ingest_state")[0][0]
 
@@ -42,12 +47,29 @@ class StoreReader:
 
     def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         """Values by position, or one mapping of them by name."""
-        return list(self.each_row(statement, *values))
+        found = self.each_row(statement, *values)
+        rows = found.fetchmany(_ROWS_AT_ONCE)
+        is_all = len(rows) < _ROWS_AT_ONCE
+        while not is_all and (more := found.fetchmany(_ROWS_AT_ONCE)):
+            rows += more
+            if len(rows) > self._most_rows:
+                raise CorruptStoreError(
+                    f"The store {self._path} is unreadable: it has more rows than it can hold",
+                    path=str(self._path),
+                )
+        return rows
 
-    def each_row(self, statement: str, *values: Any) -> Iterator[sqlite3.Row]:
+    def each_row(self, statement: str, *values: Any) -> sqlite3.Cursor:
         """One after the other, for rows of which a few may be huge."""
         is_named = len(values) == 1 and isinstance(values[0], dict)
-        return iter(self._connection.execute(statement, values[0] if is_named else values))
+        return self._connection.execute(statement, values[0] if is_named else values)
+
+    @functools.cached_property
+    def _most_rows(self) -> int:
+        """Pages that lead to each other without end would give rows without end."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        size = self._path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+        return size // _LEAST_ROW_BYTES
 
     def step(self, row: sqlite3.Row) -> TrainingStep:
         return TrainingStep(
@@ -118,35 +140,43 @@ class StoreReader:
 def reading(path: Path) -> Iterator[StoreReader | None]:
     """The store for the time of a `with`, or None while there is none."""
     with sqlite_errors(path):
-        if not path.exists():
+        try:
+            connection, version = _begin(path)
+        except FileNotFoundError:
             yield None
             return
-        connection = _connect(path)
         try:
-            connection.execute("BEGIN")
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            # 0: its writer has only just created the file
-            yield StoreReader(connection, version) if version else None
+            if not version:  # its writer has only just created the file
+                yield None
+                return
+            require_own_schema(connection, version, path)
+            connection.row_factory = sqlite3.Row
+            yield StoreReader(connection, version, path)
         finally:
             connection.close()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _begin(path: Path) -> tuple[sqlite3.Connection, int]:
+    """A connection that sees one moment of the store, and the store's version."""
     try:
-        connection = _open(path, "mode=ro")
-        connection.execute("PRAGMA user_version").fetchone()
+        return _connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
         # A reader needs a few blocks for its -shm file too. Without room for them the store can
         # still be read as the plain file it is; the newest rows appear when there is room again.
         if error.sqlite_errorcode & 0xFF not in _NO_ROOM:
             raise
-        connection = _open(path, "immutable=1")
-    connection.row_factory = sqlite3.Row
-    return connection
+        return _connect(path, "mode=ro&immutable=1")
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=5)
+def _connect(path: Path, how: str) -> tuple[sqlite3.Connection, int]:
+    connection = connect_to_read(path, how, timeout_s=_TIMEOUT_S)
+    try:
+        connection.execute("BEGIN")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection, version
 
 
 def _number(value: float | None) -> float:

@@ -7,6 +7,13 @@ besides their key: `episode_spans` says between which cursors the steps of an ep
 
 from __future__ import annotations
 
+import functools
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from mosaic.errors import CorruptStoreError
+from mosaic.foreign_sqlite import SchemaRow, schema_of
 from mosaic.telemetry import pyramid
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -122,3 +129,29 @@ _PYRAMID = (
 
 # `PRAGMA user_version` counts how many of these a store has seen.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL, _PYRAMID)
+
+
+def require_own_schema(connection: sqlite3.Connection, version: int, path: Path) -> None:
+    """Raises CorruptStoreError unless the store holds exactly the tables of that version.
+
+    Anything else in it, a view in place of a table for example, would be run by whoever asks.
+    """
+    if version > len(MIGRATIONS):
+        raise CorruptStoreError(f"{path} was written by a newer version of MOSAIC")
+    found, known = schema_of(connection), _schema(version)
+    if found != known and (others := set(found) ^ set(known)):
+        names = ", ".join(sorted({str(name)[:80] for name, _ in others})[:3])
+        raise CorruptStoreError(
+            f"{path} does not hold the tables of a store: {names}",
+            hint="it was changed by another program; the journal has all that was stored",
+            path=str(path),
+        )
+
+
+@functools.cache
+def _schema(version: int) -> list[SchemaRow]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as model:
+        for statements in MIGRATIONS[:version]:
+            for statement in statements:
+                model.execute(statement)
+        return schema_of(model)

@@ -27,31 +27,33 @@ def manifest(path: str = "", **metadata: object) -> AnalyticsManifest:
 
 def test_the_folder_of_the_manifest_is_shown_by_the_name_of_the_run(tmp_path: Path) -> None:
     folder = with_events(tmp_path / "runs" / "a")
-    logs = tensorboard_logs("mine", tmp_path, manifest("runs/a"), is_over=True)
+    logs = tensorboard_logs("mine", tmp_path, manifest("runs/a"), is_over=True, may_leave=True)
     assert logs == [NamedLog("mine", folder)]
 
 
 def test_an_evaluation_is_shown_beside_the_training(tmp_path: Path) -> None:
     with_events(tmp_path / "tb")
     with_events(tmp_path / "tensorboard_eval")
-    logs = tensorboard_logs("mine", tmp_path, manifest("tb"), is_over=True)
+    logs = tensorboard_logs("mine", tmp_path, manifest("tb"), is_over=True, may_leave=True)
     assert [log.name for log in logs] == ["mine (tb)", "mine (evaluation)"]
-    alone = tensorboard_logs("mine", tmp_path, manifest(), is_over=True)
+    alone = tensorboard_logs("mine", tmp_path, manifest(), is_over=True, may_leave=True)
     assert [log.name for log in alone] == ["mine"]
 
 
 def test_folders_of_a_script_are_shown_one_by_one(tmp_path: Path) -> None:
     folders = [str(with_events(tmp_path / "elsewhere" / name)) for name in ("A", "B")]
     told = manifest("elsewhere", tensorboard_folders=folders)
-    logs = tensorboard_logs("mine", tmp_path, told, is_over=True)
+    logs = tensorboard_logs("mine", tmp_path, told, is_over=True, may_leave=True)
     assert [str(log.folder) for log in logs] == folders
     assert [log.name for log in logs] == ["mine (A)", "mine (B)"]
 
 
 def test_a_folder_without_events_waits_only_while_the_run_lasts(tmp_path: Path) -> None:
-    assert tensorboard_logs("mine", tmp_path, manifest("tb"), is_over=True) == []
-    assert len(tensorboard_logs("mine", tmp_path, manifest("tb"), is_over=False)) == 1
-    assert tensorboard_logs("mine", tmp_path, manifest(), is_over=False) == []
+    assert tensorboard_logs("mine", tmp_path, manifest("tb"), is_over=True, may_leave=True) == []
+    assert (
+        len(tensorboard_logs("mine", tmp_path, manifest("tb"), is_over=False, may_leave=True)) == 1
+    )
+    assert tensorboard_logs("mine", tmp_path, manifest(), is_over=False, may_leave=True) == []
 
 
 def test_the_printed_command_survives_a_shell(tmp_path: Path) -> None:

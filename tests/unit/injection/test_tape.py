@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -287,5 +288,8 @@ def test_recording_ends_at_its_limit_and_when_the_disk_refuses(tmp_path: Path) -
 
 
 def test_no_episodes_are_not_read_as_some() -> None:
-    with pytest.raises(ValueError, match="no episodes"):
+    with pytest.raises(ValueError, match="cannot be unpacked"):
         parse_episodes(b"garbage")
+    for head in (b"[]", b"{}", b'{"episodes": [1], "sizes": [[0, 0]]}', b"[" * 9000):
+        with pytest.raises(ValueError, match=r"."):
+            parse_episodes(zlib.compress(len(head).to_bytes(4, "little") + head))

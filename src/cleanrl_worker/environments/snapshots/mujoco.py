@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cleanrl_worker.environments.snapshots.snapshots import DirectSnapshots
 
@@ -36,18 +37,28 @@ class MujocoSnapshots(DirectSnapshots):
 
         task = self._env.unwrapped
         kind = mujoco.mjtState.mjSTATE_INTEGRATION
-        state = np.array(core["state"], dtype=np.float64)
-        if state.shape != (mujoco.mj_stateSize(task.model, kind),):
-            raise ValueError("not a state of this model")
+        size = mujoco.mj_stateSize(task.model, kind)
+        state = _numbers(core["state"], (size,)).astype(np.float64)
+        drawn = {
+            name: _numbers(value, np.shape(getattr(task, name, None)))
+            for name, value in core["drawn"].items()
+            if name in _DRAWN
+        }
         mujoco.mj_resetData(task.model, task.data)
         mujoco.mj_setState(task.model, task.data, state, kind)
         for name, array in _arrays(task.data).items():
             saved = core["derived"].get(name)
-            if saved is not None and saved.shape == array.shape:
-                array[...] = saved
-        for name, value in core["drawn"].items():
-            if name in _DRAWN:
-                setattr(task, name, np.array(value))
+            if saved is not None and np.shape(saved) == array.shape:
+                array[...] = _numbers(saved, array.shape)
+        for name, value in drawn.items():
+            setattr(task, name, value)
+
+
+def _numbers(saved: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A copy. Raises ValueError for anything but an array of numbers of this shape."""
+    if not isinstance(saved, np.ndarray) or saved.dtype.kind not in "fiu" or saved.shape != shape:
+        raise ValueError("not a state of this model")
+    return saved.copy()
 
 
 def _arrays(data: Any) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from pathlib import Path
 
+from mosaic.foreign_files import open_regular
 from mosaic.gui.state.checkpoint_cards import Card, FileFacts, HashStatus
 
 # Checked without being asked: that takes no longer than a blink.
@@ -46,7 +48,7 @@ def checked(path: Path, sha256: str) -> HashStatus:
 
 def sha256_of(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()

@@ -31,6 +31,7 @@ from mosaic.gui.replay.simulation_thread import (
 from mosaic.gui.stage.stage_page import StagePage
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.replay_words import heading, verdict_badge, verdict_sentence, why_not
+from mosaic.gui.state.video_list import list_videos
 from mosaic.gui.widgets.file_chooser import ask_for_file
 from mosaic.gui.widgets.roles import label, with_role
 from mosaic.gui.workbench import Workbench
@@ -318,14 +319,15 @@ class ReplayView(StagePage):
 
     def _offers(self) -> Offers:
         """What the run has recorded itself, to be looked at instead."""
-        folder = Path(self._record.paths.get("run_directory", "")) if self._record else None
-        if folder is None:
+        if self._record is None or not self._record.paths:
             return ()
-        videos = self._record.manifest.get("videos", ()) if self._record else ()
-        listed = dict.fromkeys((*(self._recording.clips if self._recording else ()), *videos))
+        try:
+            videos = list_videos(self._record)
+        except MosaicError:
+            return ()
         return tuple(
-            (f"Open {Path(clip).name}", partial(_open_outside, folder / clip))
-            for clip in list(listed)[-_MOST_CLIPS:]
+            (f"Open {video.path.name}", partial(_open_outside, video.path))
+            for video in reversed(videos[:_MOST_CLIPS])
         )
 
     def _on_video_asked(self) -> None:

@@ -12,6 +12,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.errors import ConfigError, RequestError
 from mosaic.front.catalogue import find_algorithm
+from mosaic.front.local_run import named_by
 from mosaic.front.policy_config import resuming_document
 from mosaic.front.policy_reference import PolicyReference
 from mosaic.front.script_config import WORKER as SCRIPT
@@ -59,7 +60,7 @@ def policy_of(record: RunRecord) -> PolicyTarget:
             else "wait for the first one, or stop the run: stopping saves one",
         )
     return PolicyTarget(
-        checkpoint=Path(record.paths["run_directory"]) / record.checkpoint_uri,
+        checkpoint=named_by(record, record.checkpoint_uri, "checkpoint_uri"),
         worker=record.worker,
         env_id=record.env_id,
         algo=str(worker_settings(record.config).get("algo", "")),

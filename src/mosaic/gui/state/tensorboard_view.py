@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +9,18 @@ from enum import StrEnum
 from pathlib import Path
 
 from mosaic.analytics.event_scalars import RunScalars
-from mosaic.analytics.tensorboard_logs import tensorboard_command, tensorboard_logs
-from mosaic.analytics.tensorboard_reader import EVENT_FILE_MARK, ScalarReader
+from mosaic.analytics.tensorboard_logs import (
+    NamedLog,
+    tensorboard_command,
+    tensorboard_logs,
+)
+from mosaic.analytics.tensorboard_reader import ScalarReader, event_files
 from mosaic.analytics.tensorboard_server import TensorBoardServer
 from mosaic.analytics.tensorboard_tree import LogTree
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError
 from mosaic.front.human import amount, count, decimal, size
-from mosaic.front.local_run import local_run
+from mosaic.front.local_run import LocalRun, local_run
 from mosaic.gui.state.tab_table import Column, Row
 
 # One look reads no more than this; the next one goes on from there.
@@ -65,9 +68,7 @@ class LogLook:
 
     def read(self) -> LogFacts:
         run = local_run(self._record)
-        logs = tensorboard_logs(
-            run.record.run_name, run.directory, run.manifest, is_over=run.record.is_over
-        )
+        logs = _logs_of(run)
         has_more = False
         for log in logs:
             reader = self._readers.setdefault(log.folder, ScalarReader(log.folder))
@@ -130,9 +131,7 @@ class Board:
     def start(self, record: RunRecord) -> str:
         """The address; whatever was shown before ends. For a thread of its own."""
         run = local_run(record)
-        logs = tensorboard_logs(
-            record.run_name, run.directory, run.manifest, is_over=record.is_over
-        )
+        logs = _logs_of(run)
         if not logs:
             raise RequestError(
                 f"{record.run_name} has no event files",
@@ -171,13 +170,21 @@ class Board:
             server.ask_to_end()
 
 
+def _logs_of(run: LocalRun) -> list[NamedLog]:
+    return tensorboard_logs(
+        run.record.run_name,
+        run.directory,
+        run.manifest,
+        is_over=run.record.is_over,
+        may_leave=run.may_leave,
+    )
+
+
 def _event_file_sizes(folder: Path) -> list[int]:
     found = []
-    for place, _, names in os.walk(folder):
-        for name in names:
-            if EVENT_FILE_MARK in name:
-                try:
-                    found.append(Path(place, name).stat().st_size)
-                except OSError:
-                    continue
+    for path in event_files(folder):
+        try:
+            found.append(path.stat().st_size)
+        except OSError:
+            continue
     return found

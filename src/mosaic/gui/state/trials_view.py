@@ -16,6 +16,7 @@ from mosaic.analytics.trial_table import best_trials, costs, duration_s, paramet
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError, StoreError
 from mosaic.front.human import amount, decimal, duration
+from mosaic.front.local_run import named_by
 from mosaic.gui.state.tab_table import Column, Row, Tone
 
 SQLITE_SCHEME = "sqlite:///"
@@ -72,7 +73,7 @@ def study_file(record: RunRecord) -> Path:
             hint="open the workbench where its daemon runs",
         )
     named = str(record.manifest.get("optuna_db_path", "")).removeprefix(SQLITE_SCHEME)
-    return Path(record.paths["run_directory"]) / named
+    return named_by(record, named, "optuna_db_path")
 
 
 def first_order(study: Study) -> Order:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from mosaic.contracts.manifest import artifact_path
 from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import CorruptStoreError
 from mosaic.front.human import duration, size
 from mosaic.front.local_run import local_run
 from mosaic.gui.state.telemetry_view import clock
@@ -30,15 +33,16 @@ class VideoFile:
 
 def list_videos(record: RunRecord) -> list[VideoFile]:
     """Newest first. Only files inside the run's folder: a manifest may come from anywhere."""
-    directory = local_run(record).directory.resolve()
+    directory = local_run(record).directory
+    listed = record.manifest.get("videos")
     found = []
-    for name in record.manifest.get("videos") or ():
-        path = (directory / str(name)).resolve()
-        if not path.is_relative_to(directory):
-            continue
+    for name in listed if isinstance(listed, list) else ():
         try:
+            path = artifact_path(directory, str(name), "videos", may_leave=False)
             status = path.stat()
-        except OSError:
+        except (CorruptStoreError, OSError):
+            continue
+        if not stat.S_ISREG(status.st_mode):
             continue
         found.append(VideoFile(path, status.st_size, status.st_mtime))
     found.sort(key=lambda video: _natural(video.path.name), reverse=True)

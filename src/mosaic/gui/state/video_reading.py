@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +12,22 @@ from typing import Any
 
 from mosaic.errors import DependencyError, StoreError
 from mosaic.fastlane.tiling import Picture
+from mosaic.foreign_files import open_regular
 
 # Larger pictures are shrunk while they are decoded: the panel is no cinema.
 _MOST_WIDTH = 960
 THUMBNAIL_WIDTH = 96
+_FORMATS = {
+    ".mp4": "mov",
+    ".m4v": "mov",
+    ".mov": "mov",
+    ".gif": "gif",
+    ".webm": "matroska",
+    ".mkv": "matroska",
+    ".avi": "avi",
+}
+# A picture of a few bytes can claim gigabytes of pixels.
+_OPTIONS = {"max_pixels": str(64 * 2**20)}
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,16 @@ class VideoReader:
         self.path = path
         self._lock = threading.Lock()
         with _sound(path):
-            self._container: Any = _pyav().open(str(path))
+            # By descriptor and as the one format its name says: a playlist that calls itself a
+            # video would lead to other files.
+            self._file = os.fdopen(open_regular(path), "rb")
+            try:
+                self._container: Any = _pyav().open(
+                    self._file, format=_format(path), options=_OPTIONS
+                )
+            except BaseException:
+                self._file.close()
+                raise
             try:
                 self._stream = self._container.streams.video[0]
                 self._stream.thread_type = "AUTO"
@@ -45,6 +67,7 @@ class VideoReader:
                 self.size = (self._stream.width, self._stream.height)
             except BaseException:
                 self._container.close()
+                self._file.close()
                 raise
         self._frames: Iterator[Any] = self._container.decode(self._stream)
 
@@ -78,6 +101,7 @@ class VideoReader:
     def close(self) -> None:
         with self._lock:
             self._container.close()
+            self._file.close()
 
     def _length(self) -> float:
         stream = self._stream
@@ -98,6 +122,13 @@ def probe(path: Path) -> VideoProbe:
         reader.close()
 
 
+def _format(path: Path) -> str:
+    try:
+        return _FORMATS[path.suffix.lower()]
+    except KeyError:
+        raise ValueError(f"no video is called {path.suffix}") from None
+
+
 def damaged(path: Path) -> StoreError:
     return StoreError(
         f"{path.name} cannot be played: it is damaged, or not finished yet",
@@ -114,7 +145,7 @@ def _sound(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise StoreError(f"{path.name} is gone", hint="it was moved or deleted") from error
-    except (av.FFmpegError, OSError, ValueError, IndexError, EOFError) as error:
+    except (av.FFmpegError, OSError, ValueError, IndexError, EOFError, MemoryError) as error:
         raise damaged(path) from error
 
 

@@ -59,7 +59,7 @@ class WandbLook:
     def read(self) -> WandbFacts | None:
         """None where there is no log yet."""
         run = local_run(self._record)
-        logs = wandb_logs(run.directory, run.manifest)
+        logs = wandb_logs(run.directory, run.manifest, may_leave=run.may_leave)
         if not logs:
             return None
         if self._reader is None or self._reader.path != logs[-1]:
