@@ -31,6 +31,8 @@ log = get_logger(__name__)
 PACKED_SUFFIX = ".gz"
 _SCAN_BYTES = 1_048_576
 _INDEXES_KEPT = 64
+# As many as 25 GB of text have; more are made to fill the memory of whoever lists them.
+_MOST_MEMBERS = 100_000
 
 
 class JournalBytes(Protocol):
@@ -113,9 +115,10 @@ class PackedJournal:
             data = os.pread(self._fd, member.head.member_bytes, member.file_offset)
             return unpacked_member(data, member.head)[wanted]
         except DamagedMemberError as error:
-            return self._stand_in(member, error)[wanted]
+            return self._stand_in(member, error, wanted)
 
-    def _stand_in(self, member: PlacedMember, error: DamagedMemberError) -> bytes:
+    def _stand_in(self, member: PlacedMember, error: DamagedMemberError, wanted: slice) -> bytes:
+        """Only what is wanted of it: a gap may claim to have been of any length."""
         log.error(
             "journal.damaged",
             path=str(self._path),
@@ -124,12 +127,14 @@ class PackedJournal:
             lost_to=member.text_end,
             reason=str(error),
         )
-        length = member.text_end - member.text_start - 1
+        length = member.text_end - member.text_start
+        start, end, _ = wanted.indices(length)
         note = (
             f"[{self._path.name} is damaged at byte {member.file_offset}: {error};"
             f" bytes {member.text_start} to {member.text_end} of the journal are lost]"
         ).encode()
-        return note[:length].ljust(length) + b"\n"
+        piece = note[: length - 1][start:end].ljust(max(0, end - start))
+        return piece[:-1] + b"\n" if piece and end == length else piece
 
 
 @functools.lru_cache(maxsize=_INDEXES_KEPT)
@@ -143,8 +148,9 @@ def _index(path: Path, inode: int, size: int, mtime_ns: int) -> tuple[PlacedMemb
 
 
 def _members(fd: int, path: Path, size: int) -> Iterator[PlacedMember]:
-    offset = text_end = 0
-    while offset < size:
+    offset = text_end = count = 0
+    while offset < size and count < _MOST_MEMBERS:
+        count += 1
         head = _head_at(fd, offset, size)
         if head is None or head.text_start != text_end:
             found = _next_member(fd, offset, size, text_end)

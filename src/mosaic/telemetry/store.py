@@ -19,7 +19,7 @@ from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.telemetry.event_rows import Batch
 from mosaic.telemetry.ingest_state import RETURNS_KEPT, IngestState
 from mosaic.telemetry.pyramid import fill_buckets, remove_points
-from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS, ON_CONFLICT
+from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS, ON_CONFLICT, schema_problem
 
 # Rows per INSERT. The sqlite3 module gives up the GIL for every statement, and beside a busy
 # thread each return costs a switch interval: 512 rows at once are 10 to 20 times faster there.
@@ -88,6 +88,8 @@ class TelemetryStore:
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         if version > len(MIGRATIONS):
             raise CorruptStoreError(f"{self.path} was written by a newer version of MOSAIC")
+        if version and (problem := schema_problem(self._connection, version)):
+            raise CorruptStoreError(f"{self.path} is unreadable: {problem}")
         for number, statements in enumerate(MIGRATIONS[version:], start=version + 1):
             with self._transaction():
                 for statement in statements:

@@ -21,8 +21,9 @@ from mosaic.contracts.events import (
     RunLifecycleEvent,
     TrainingStep,
 )
+from mosaic.errors import CorruptStoreError
 from mosaic.telemetry.store import sqlite_errors
-from mosaic.telemetry.store_schema import PYRAMID_VERSION
+from mosaic.telemetry.store_schema import PYRAMID_VERSION, schema_problem
 
 # What SQLite says when it cannot write to the disk.
 _NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
@@ -125,6 +126,8 @@ def reading(path: Path) -> Iterator[StoreReader | None]:
         try:
             connection.execute("BEGIN")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version and (problem := schema_problem(connection, version)):
+                raise CorruptStoreError(f"The store {path} is unreadable: {problem}")
             # 0: its writer has only just created the file
             yield StoreReader(connection, version) if version else None
         finally:

@@ -7,6 +7,10 @@ besides their key: `episode_spans` says between which cursors the steps of an ep
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import sqlite3
+
 from mosaic.telemetry import pyramid
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -122,3 +126,31 @@ _PYRAMID = (
 
 # `PRAGMA user_version` counts how many of these a store has seen.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL, _PYRAMID)
+
+_READ_SCHEMA = "SELECT type, name, sql FROM sqlite_schema"
+Schema = frozenset[tuple[str, str, str | None]]
+
+
+def schema_problem(connection: sqlite3.Connection, version: int) -> str | None:
+    """Why this is no store that we made, or None.
+
+    Looked at before anything is read: a view or a computed column in the place of a table can
+    keep a reader busy for ever. Reading the schema itself runs none of it.
+    """
+    found: Schema = frozenset(tuple(row) for row in connection.execute(_READ_SCHEMA))
+    for kind, name, _ in found:
+        if kind not in ("table", "index"):
+            return f"it holds the {kind} {name[:80]!r}"
+    # What a newer version made is for that version to judge.
+    if version <= len(MIGRATIONS) and found != _schema_of(version):
+        return "its tables are not those of a store"
+    return None
+
+
+@functools.cache
+def _schema_of(version: int) -> Schema:
+    with contextlib.closing(sqlite3.connect(":memory:")) as model:
+        for statements in MIGRATIONS[:version]:
+            for statement in statements:
+                model.execute(statement)
+        return frozenset(model.execute(_READ_SCHEMA).fetchall())

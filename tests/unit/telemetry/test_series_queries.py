@@ -52,6 +52,7 @@ def without_pyramid(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DROP TABLE metric_summaries")
         db.execute("DROP TABLE metric_buckets")
+        db.execute("DROP INDEX episodes_by_number")
         db.execute("PRAGMA user_version = 1")
 
 
