@@ -49,7 +49,7 @@ MOST_PER_BYTE = 100
 LARGEST_RUN = 100_000_000_000
 MAX_NOTE = 2_000
 # Of a record alone; a client takes 64 MiB at most, with its config and manifest.
-MAX_RECORD_BYTES = 16_000_000
+MAX_RECORD_BYTES = 8_000_000
 # In a list, of which the same client wants thousands.
 MAX_LISTED_BYTES = 64_000
 # Stores are made from the journal, and run.json is written when all else is there.
