@@ -155,9 +155,7 @@ def test_a_good_archive_is_taken_in_after_all_of_them_and_is_what_it_was(
     target.client.empty_trash([record.run_id])
 
 
-def test_of_many_imports_of_one_run_at_once_one_is_taken(
-    good: Path, target: DaemonHarness
-) -> None:
+def test_of_many_imports_of_one_run_at_once_one_is_taken(good: Path, target: DaemonHarness) -> None:
     outcomes: list[str] = []
 
     def take_in() -> None:

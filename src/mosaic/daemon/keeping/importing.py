@@ -189,7 +189,7 @@ def _make_store(parcel: Parcel, index: ArchiveIndex, should_stop: Callable[[], b
     row, notes = index.entry.row, []
     unread = report.quarantined_total - int(str(row["quarantined_lines"]))
     if unread > 0:
-        notes.append(f"{unread:,} lines of its journal cannot be read")
+        notes.append(f"lines of its journal that cannot be read: {unread:,}")
     if row["metrics_digest"] and metrics_digest(files.telemetry) != row["metrics_digest"]:
         notes.append("its journal does not hold the metrics that its record was made of")
     return notes
