@@ -128,6 +128,8 @@ class Hostile(NamedTuple):
     change: Callable[[Content], None]
     # Words of the refusal; None when it is taken in.
     words: str | None
+    # Taken in: what its history must say was left out or is wrong, if anything.
+    note: str = ""
 
 
 HOSTILE: list[Hostile] = []
@@ -137,12 +139,14 @@ def refused(words: str) -> Callable[[Callable[[Content], None]], Callable[[Conte
     return lambda change: _add(change, words)
 
 
-def contained(change: Callable[[Content], None]) -> Callable[[Content], None]:
-    return _add(change, None)
+def contained(note: str = "") -> Callable[[Callable[[Content], None]], Callable[[Content], None]]:
+    return lambda change: _add(change, None, note)
 
 
-def _add(change: Callable[[Content], None], words: str | None) -> Callable[[Content], None]:
-    HOSTILE.append(Hostile(change.__name__.strip("_").replace("_", "-"), change, words))
+def _add(
+    change: Callable[[Content], None], words: str | None, note: str = ""
+) -> Callable[[Content], None]:
+    HOSTILE.append(Hostile(change.__name__.strip("_").replace("_", "-"), change, words, note))
     return change
 
 
@@ -213,7 +217,7 @@ _field("another-run", "run_id", "01M7GMPZ4XRYYH66DCYMN8YV3R", "two different run
 _field("path", "run_id", "../../etc", "run_id is")
 
 
-@contained
+@contained()
 def _entry_that_claims_to_be_from_here(content: Content) -> None:
     content.row.update(origin="here", client_key="a-key-of-this-home", slot=1, gpu_slots="0,1")
     content.row.update(capabilities_digest="0" * 32, revision=2**53, checkpoint_uri="/etc/passwd")
@@ -293,12 +297,12 @@ def _history_too_long_to_be_shown(content: Content) -> None:
     content.entry["transitions"] = [{**_STEP, "reason": "x" * 90_000}] * 150
 
 
-@contained
+@contained("its capabilities were left out")
 def _capabilities_of_wild_types(content: Content) -> None:
     content.entry["capabilities"] = {"worker_type": 5, "lane": [], "config_schema": "x"}
 
 
-@contained
+@contained("its capabilities were left out")
 def _capabilities_with_a_lane_nobody_knows(content: Content) -> None:
     content.entry["capabilities"] = {"worker_type": "x", "lane": "fast", "env_families": "abc"}
 
@@ -352,7 +356,7 @@ _name("configs/config-01M7GMPZ4XRYYH66DCYMN8YV3R.json", "config-of-another-run")
 _name("configs/retention.toml", "no-config")
 
 
-@contained
+@contained()
 def _zip_names_that_differ_by_case_and_end_oddly(content: Content) -> None:
     for name in ("run/Case", "run/case", "run/colon:colon", "run/dots...", "run/ space "):
         content.files[name] = name.encode()
@@ -504,7 +508,7 @@ def _store(statements: str) -> bytes:
         return path.read_bytes()
 
 
-@contained
+@contained()
 def _store_whose_table_never_ends(content: Content) -> None:
     content.files["run/telemetry.sqlite"] = _store(
         f"CREATE VIEW ingest_state AS {_ENDLESS} x AS run_id FROM n;"
@@ -512,7 +516,7 @@ def _store_whose_table_never_ends(content: Content) -> None:
     )
 
 
-@contained
+@contained()
 def _store_with_triggers(content: Content) -> None:
     content.files["run/telemetry.sqlite"] = _store(
         "CREATE TABLE ingest_state (run_id, offset); CREATE TRIGGER t AFTER INSERT ON ingest_state"
@@ -520,42 +524,42 @@ def _store_with_triggers(content: Content) -> None:
     )
 
 
-@contained
+@contained()
 def _store_that_is_no_store(content: Content) -> None:
     content.files["run/telemetry.sqlite"] = b"SQLite format 3\x00" + b"\xff" * 50_000
     content.files["run/telemetry.sqlite-wal"] = b"\x37\x7f\x06\x82" + b"\xff" * 5_000
     content.files["run/telemetry.corrupt-1.sqlite"] = b"x"
 
 
-@contained
+@contained("its journal is missing")
 def _store_without_a_journal(content: Content) -> None:
     del content.files["run/events.jsonl"]
 
 
-@contained
+@contained("that cannot be read: 1")
 def _journal_nested_a_million_times(content: Content) -> None:
     line = b'{"type": "run_started", "seq": 1, "payload": ' + b"[" * 1_000_000 + b"\n"
     content.files["run/events.jsonl"] += line
 
 
-@contained
+@contained("that cannot be read: 1")
 def _journal_with_a_line_of_50_mb(content: Content) -> None:
     content.files["run/events.jsonl"] += b'"' + b"x" * 50_000_000 + b'"\n'
 
 
-@contained
+@contained("that cannot be read: 1,000")
 def _journal_of_another_run(content: Content) -> None:
     event = {"type": "metric", "seq": 1, "timestamp": 1.0, "name": "a", "value": 1.0, "step": 1}
     line = json.dumps({**event, "run_id": "01M7GMPZ4XRYYH66DCYMN8YV3R"}).encode()
     content.files["run/events.jsonl"] = (line + b"\n") * 1000
 
 
-@contained
+@contained("that cannot be read: 1,001")
 def _journal_of_nul_bytes(content: Content) -> None:
     content.files["run/events.jsonl"] = bytes(2_000_000) + b"\n" + b"\xff\xfe\x00\n" * 1000
 
 
-@contained
+@contained("not hold the metrics")
 def _journal_of_extreme_numbers(content: Content) -> None:
     episode = {"type": "episode", "timestamp": 1e300, "steps": 2**53 - 1, "terminated": True}
     episode |= {"truncated": False, "episode_index": -1, "total_reward": 1.7e308}
@@ -563,14 +567,14 @@ def _journal_of_extreme_numbers(content: Content) -> None:
     content.files["run/events.jsonl"] = "\n".join(lines).encode() + b"\n"
 
 
-@contained
+@contained("not hold the metrics")
 def _journal_with_20000_metrics(content: Content) -> None:
     event = {"type": "metric", "timestamp": 1.0, "value": "NaN", "step": -(2**53) + 1}
     lines = [json.dumps({**event, "seq": n, "name": f"\u202e{n}"}) for n in range(20_000)]
     content.files["run/events.jsonl"] = "\n".join(lines).encode() + b"\n"
 
 
-@contained
+@contained("that cannot be read: 1")
 def _journal_that_is_damaged(content: Content) -> None:
     text = content.files.pop("run/events.jsonl")
     member = bytearray(packed_member(text, 0))
@@ -578,13 +582,13 @@ def _journal_that_is_damaged(content: Content) -> None:
     content.files["run/events.jsonl.gz"] = bytes(member)
 
 
-@contained
+@contained()
 def _recording_with_a_bomb(content: Content) -> None:
     bomb = zlib.compress(bytes(100_000_000), 9)
     content.files["run/recordings/attempt-1.rec"] = b"MREC" + struct.pack("<I", len(bomb)) + bomb
 
 
-@contained
+@contained()
 def _recording_that_names_a_command(content: Content) -> None:
     head = {
         "version": 1,
@@ -604,20 +608,20 @@ class _Shell:
         return os.system, (f"touch /tmp/{CANARY}",)
 
 
-@contained
+@contained()
 def _checkpoint_that_is_a_pickle(content: Content) -> None:
     for name in ("model.pt", "model.pkl", "weights.npy", ".state/manifest.json"):
         content.files[f"run/outputs/{name}"] = pickle.dumps(_Shell())
 
 
-@contained
+@contained()
 def _machine_files_of_an_attempt(content: Content) -> None:
     for name in ("live.json", "lock", "worker.token"):
         content.files[f"run/attempts/1/{name}"] = b'{"pid": 1}'
     content.files["run/attempts/99999/exit.json"] = b"[" * 100_000
 
 
-@contained
+@contained()
 def _manifest_with_paths_and_wild_types(content: Content) -> None:
     content.files["run/analytics.json"] = _json(
         {
@@ -629,38 +633,38 @@ def _manifest_with_paths_and_wild_types(content: Content) -> None:
     )
 
 
-@contained
+@contained()
 def _manifest_nested_deeply(content: Content) -> None:
     content.files["run/analytics.json"] = b"[" * 200_000
 
 
-@contained
+@contained()
 def _manifest_of_30_mb(content: Content) -> None:
     content.files["run/analytics.json"] = b'{"a": "' + b"x" * 30_000_000 + b'"}'
 
 
-@contained
+@contained()
 def _manifest_with_nan(content: Content) -> None:
     content.index["runs_folder"] = "/elsewhere/runs"
     path = f"/elsewhere/runs/{content.run_id}/outputs"
     content.files["run/analytics.json"] = _json({"a": path, "b": Raw(f"{_RAW}NaN")})
 
 
-@contained
+@contained()
 def _logs_with_escapes(content: Content) -> None:
     escapes = b"\x1b]52;c;cm0gLXJmIC8=\x07\x1b]0;title\x07\x1b[2J\x1b[?1049h\n" * 1000
     for name in [name for name in content.files if name.startswith("run/logs/")]:
         content.files[name] = escapes
 
 
-@contained
+@contained()
 def _logs_that_are_a_file(content: Content) -> None:
     for name in [name for name in content.files if name.startswith("run/logs/")]:
         del content.files[name]
     content.files["run/logs"] = b"not a folder"
 
 
-@contained
+@contained()
 def _log_that_is_a_folder(content: Content) -> None:
     worker = content.row["worker"]
     for stream in ("stdout", "stderr"):
@@ -671,20 +675,20 @@ def _log_that_is_a_folder(content: Content) -> None:
 # 4. Configs.
 
 
-@contained
+@contained()
 def _config_that_runs_a_command(content: Content) -> None:
     variables = {"PYTHONWARNINGS": "all:0:antigravity.x:0:0", "BROWSER": f"touch /tmp/{CANARY} #%s"}
     content.set_config({**content.config(), "environment": variables})
 
 
-@contained
+@contained()
 def _config_with_secrets(content: Content) -> None:
     variables = {"WANDB_API_KEY": "canary-of-a-secret", "TOKEN": "canary-of-a-secret"}
     content.set_config({**content.config(), "environment": variables})
     content.files[f"configs/worker-{content.run_id}-7.json"] = _json({"environment": variables})
 
 
-@contained
+@contained()
 def _config_whose_environment_imports_a_module(content: Content) -> None:
     document = content.config()
     document["metadata"]["worker"]["config"]["env_id"] = "this:CartPole-v1"
@@ -692,37 +696,37 @@ def _config_whose_environment_imports_a_module(content: Content) -> None:
     content.row["env_id"] = "this:CartPole-v1"
 
 
-@contained
+@contained("was left out")
 def _config_with_an_environment_of_wild_types(content: Content) -> None:
     content.set_config({**content.config(), "environment": {"A": {"b": []}, "C": 5}})
 
 
-@contained
+@contained("was left out")
 def _config_that_is_no_object(content: Content) -> None:
     content.set_config([1, 2, 3])
 
 
-@contained
+@contained("was left out")
 def _config_that_is_no_json(content: Content) -> None:
     content.files[content.config_name] = b"\xff{"
 
 
-@contained
+@contained("nested too deeply")
 def _config_nested_deeply(content: Content) -> None:
     content.files[content.config_name] = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
 
 
-@contained
+@contained("more than 4,000,000 bytes")
 def _config_of_20_mb(content: Content) -> None:
     content.set_config({"a": "x" * 20_000_000})
 
 
-@contained
+@contained("text that is none")
 def _config_with_text_that_is_none(content: Content) -> None:
     content.files[content.config_name] = b'{"run_name": "\\ud800", "a": "\\u0000"}'
 
 
-@contained
+@contained("larger than any number")
 def _config_with_numbers_that_are_none(content: Content) -> None:
     content.set_config({**content.config(), "priority": Raw(f"{_RAW}1e400")})
 

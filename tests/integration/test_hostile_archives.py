@@ -15,17 +15,25 @@ from pathlib import Path
 
 import pytest
 
+from mosaic.client import keeping_calls
 from mosaic.client.trainer_client import TrainerClient
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.errors import MosaicError, RunStateError
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
-from tests.hostile_archives import CANARY, HOSTILE, Hostile, hostile_archive
+from tests.hostile_archives import (
+    CANARY,
+    HOSTILE,
+    Hostile,
+    content_of,
+    hostile_archive,
+    packed,
+)
 from tests.kept_runs import traces
 from tests.waiting import wait_until
 
-# A daemon that does nothing has about 80 MB; no archive may take it beyond this.
-MOST_MEMORY_MB = 300
+# A daemon that does nothing has about 60 MB; no archive may take it beyond this.
+MOST_MEMORY_MB = 250
 RESTART_EVERY = 40
 SECRET = b"canary-of-a-secret"
 
@@ -84,6 +92,7 @@ def assert_harmless(daemon: DaemonHarness, run_id: str) -> None:
     record = daemon.client.get_run(run_id)
     assert record.origin is Origin.IMPORTED
     assert record.revision <= 2**40 and record.gpu_slots == ()
+    assert not record.checkpoint_uri.startswith("/")
     assert run_id in [run.run_id for run in daemon.client.list_runs(limit=0)]
     daemon.client.metrics(run_id)
     daemon.client.episodes(run_id)
@@ -110,7 +119,10 @@ def test_a_hostile_archive_is_refused_or_harmless(
     run_id = run_id_of(good)
     data = hostile_archive(good, hostile)
     if hostile.words is None:
-        assert imported(target, data, tmp_path).run_id == run_id
+        record = imported(target, data, tmp_path)
+        assert record.run_id == run_id
+        told = record.transitions[-1].reason
+        assert hostile.note in told if hostile.note else told == "imported from an archive"
         assert_harmless(target, run_id)
     else:
         with pytest.raises(MosaicError, match=re.escape(hostile.words)) as caught:
@@ -127,8 +139,6 @@ def test_a_hostile_archive_is_refused_or_harmless(
 
 
 def run_id_of(good: Path) -> str:
-    from tests.hostile_archives import content_of
-
     return content_of(good).run_id
 
 
@@ -140,8 +150,6 @@ def test_a_good_archive_is_taken_in_after_all_of_them_and_is_what_it_was(
     record = target.client.import_run(good)
     assert record.transitions[-1].reason == "imported from an archive"
     again = target.client.archive_run(record.run_id, tmp_path / "again.zip")
-    from tests.hostile_archives import content_of
-
     first, second = content_of(good), content_of(again)
     changed = {"run/run.json", "run/telemetry.sqlite"}
     assert first.files.keys() == second.files.keys()
@@ -179,8 +187,6 @@ def test_of_many_imports_of_one_run_at_once_one_is_taken(good: Path, target: Dae
 def test_the_archive_of_a_live_run_does_not_replace_it(
     good: Path, target: DaemonHarness, tmp_path: Path
 ) -> None:
-    from tests.hostile_archives import content_of, packed
-
     live = target.submit(config={"episodes": 1_000_000})
     target.wait_for(live, "EXEC")
     content = content_of(good)
@@ -203,8 +209,6 @@ def test_the_archive_of_a_live_run_does_not_replace_it(
 def test_an_upload_that_lies_about_its_size_is_refused(
     announced: int | None, words: str, good: Path, target: DaemonHarness
 ) -> None:
-    from mosaic.client import keeping_calls
-
     data = good.read_bytes()
     size = len(data) + 1000 if announced is None else announced
     chunks = iter([pb.ArchiveChunk(data=data, total_bytes=size)])
@@ -214,8 +218,6 @@ def test_an_upload_that_lies_about_its_size_is_refused(
 
 
 def test_an_upload_that_is_cut_off_leaves_nothing(good: Path, target: DaemonHarness) -> None:
-    from mosaic.client import keeping_calls
-
     def chunks() -> Iterator[pb.ArchiveChunk]:
         yield pb.ArchiveChunk(data=good.read_bytes()[:1000], total_bytes=10**6)
         raise ConnectionError
@@ -224,6 +226,18 @@ def test_an_upload_that_is_cut_off_leaves_nothing(good: Path, target: DaemonHarn
         target.client._call(keeping_calls.import_run(chunks()))
     wait_until(lambda: not list(target.home.transfer.iterdir()), 10, "the file to go")
     assert_usable(target)
+
+
+def test_a_client_key_from_elsewhere_does_not_stand_for_a_run_of_this_home(
+    good: Path, target: DaemonHarness, tmp_path: Path
+) -> None:
+    (claim,) = [each for each in HOSTILE if each.name == "entry-that-claims-to-be-from-here"]
+    record = imported(target, hostile_archive(good, claim), tmp_path)
+    run_id = target.client.start_run(run_document(), client_key="a-key-of-this-home")
+    assert run_id != record.run_id
+    target.wait_over(run_id)
+    for each in (run_id, record.run_id):
+        target.client.delete_run(each, for_good=True)
 
 
 def test_what_a_person_allows_may_become_large(
