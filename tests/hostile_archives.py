@@ -356,6 +356,11 @@ _name("configs/config-01M7GMPZ4XRYYH66DCYMN8YV3R.json", "config-of-another-run")
 _name("configs/retention.toml", "no-config")
 
 
+@refused("a number that no home reaches")
+def _zip_name_that_uses_up_all_numbers(content: Content) -> None:
+    content.files[f"configs/worker-{content.run_id}-999999999.json"] = b"{}"
+
+
 @contained()
 def _zip_names_that_differ_by_case_and_end_oddly(content: Content) -> None:
     for name in ("run/Case", "run/case", "run/colon:colon", "run/dots...", "run/ space "):
@@ -644,6 +649,12 @@ def _manifest_of_30_mb(content: Content) -> None:
 
 
 @contained()
+def _manifest_of_a_million_empty_lists(content: Content) -> None:
+    content.index["runs_folder"] = "/elsewhere/runs"
+    content.files["run/analytics.json"] = b'{"a": [' + b"[]," * 1_300_000 + b"[]]}"
+
+
+@contained()
 def _manifest_with_nan(content: Content) -> None:
     content.index["runs_folder"] = "/elsewhere/runs"
     path = f"/elsewhere/runs/{content.run_id}/outputs"
@@ -719,6 +730,11 @@ def _config_nested_deeply(content: Content) -> None:
 @contained("more than 4,000,000 bytes")
 def _config_of_20_mb(content: Content) -> None:
     content.set_config({"a": "x" * 20_000_000})
+
+
+@contained("more than 500,000 values")
+def _config_of_a_million_empty_lists(content: Content) -> None:
+    content.files[content.config_name] = b'{"a": [' + b"[]," * 1_300_000 + b"[]]}"
 
 
 @contained("text that is none")

@@ -52,8 +52,8 @@ log = get_logger(__name__)
 BACKUP_EVERY_S = 3600.0
 STDERR_TAIL_LINES = 20
 LONGEST_TAKEOVER_S = 10.0
-# Of a config or manifest that is sent along with its run; a message holds 64 MiB.
-MAX_DOCUMENT_BYTES = 16_000_000
+# Of a config or manifest that is sent along with its run. In memory it may have thirty times that.
+MAX_DOCUMENT_BYTES = 4_000_000
 # It is kept with the run for ever.
 MAX_REASON = 200
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import struct
 import zipfile
@@ -40,6 +41,8 @@ MAX_INDEX_BYTES = 32_000_000
 MAX_ENTRY_BYTES = 16_000_000
 # Deflate cannot do better than this; what claims more is made to fill a disk.
 MAX_RATIO = 1100
+# Numbers of configs are never given twice: the next ones of this home come after the largest here.
+_LAST_SLOTS = re.compile(r"-\d{9}\.json$")
 _ZIP_ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(ValueError, OverflowError, struct.error, OSError),
@@ -237,6 +240,8 @@ def _check_places(files: tuple[ArchivedFile, ...], run_id: str) -> None:
         is_config = name.startswith(CONFIG_PREFIX) and is_config_name(
             name.removeprefix(CONFIG_PREFIX), run_id
         )
+        if is_config and _LAST_SLOTS.search(name):
+            raise refusal(f"{name[:200]!r} has a number that no home reaches")
         if not is_config and not is_place_in_run(name):
             raise refusal(f"{name[:200]!r} has no place in a run")
         folders = name.split("/")[:-1]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
 # As much as a config that is submitted here may have.
 MAX_DOCUMENT_BYTES = 4_000_000
 MAX_DEPTH = 64
+# Empty lists have two bytes each in a file and sixty in memory.
+MAX_VALUES = 500_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_foreign_json(path: Path) -> Any:
@@ -30,17 +35,23 @@ def parse_foreign_json(data: bytes) -> Any:
 
 
 def _check(value: Any) -> None:
-    waiting = [(value, 1)]
-    while waiting:
-        item, depth = waiting.pop()
-        if isinstance(item, str):
-            if "\0" in item or any("\ud800" <= c <= "\udfff" for c in item):
+    open_containers = [iter([value])]
+    values = 0
+    while open_containers:
+        for item in open_containers[-1]:
+            values += 1
+            if isinstance(item, list | dict):
+                parts = itertools.chain(item, item.values()) if isinstance(item, dict) else item
+                open_containers.append(iter(parts))
+                break
+            if isinstance(item, str) and ("\0" in item or _SURROGATE.search(item)):
                 raise ValueError("it holds text that is none")
-        elif isinstance(item, list | dict):
-            if depth > MAX_DEPTH:
-                raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
-            inside = item if isinstance(item, list) else [*item.keys(), *item.values()]
-            waiting += [(each, depth + 1) for each in inside]
+        else:
+            open_containers.pop()
+        if len(open_containers) > MAX_DEPTH + 1:
+            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+        if values > MAX_VALUES:
+            raise ValueError(f"it holds more than {MAX_VALUES:,} values")
 
 
 def _refuse(constant: str) -> NoReturn:

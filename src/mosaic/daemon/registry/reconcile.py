@@ -96,7 +96,7 @@ def _life(row: RunRow, files: RunFiles) -> list[Transition]:
     life = [Transition(RunState.INIT, created_at, "submitted", 0)]
     attempts = _attempts(files)
     if attempts:
-        life += _launches(files, 1, attempts[-1], created_at)
+        life += _launches(files, attempts, created_at)
     if row["state"] == RunState.TERM:
         life.append(_ending(row))
     elif attempts:
@@ -118,7 +118,8 @@ def _correct(store: RegistryStore, files: RunFiles, is_present: bool, now: float
     elif ended := _row_of_end(files):
         changes, story = ended, [_ending(ended)]
     elif (attempts := _attempts(files)) and attempts[-1] > attempt:
-        story = _settled(files, row, now) + _launches(files, attempt + 1, attempts[-1], now)
+        later = [number for number in attempts if number > attempt]
+        story = _settled(files, row, now) + _launches(files, later, now)
         changes = {
             "state": RunState.HSHK.value,
             "attempt": attempts[-1],
@@ -164,12 +165,12 @@ def _settled(files: RunFiles, row: RunRow, now: float) -> list[Transition]:
     return settled
 
 
-def _launches(files: RunFiles, first: int, last: int, at: float) -> list[Transition]:
+def _launches(files: RunFiles, numbers: list[int], at: float) -> list[Transition]:
     launches = []
-    for number in range(first, last + 1):
+    for number in numbers:
         attempt = files.attempt(number)
         launches.append(Transition(RunState.HSHK, _launched_at(attempt) or at, FOUND, number))
-        if number < last:
+        if number < numbers[-1]:
             if _has_started(attempt):
                 launches.append(Transition(RunState.FAULT, at, FOUND, number))
             launches.append(Transition(RunState.INIT, at, FOUND, number))

@@ -15,33 +15,22 @@ from typing import Any
 
 import pytest
 
-from mosaic.contracts.run_record import Transition
-from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.keeping import archive_format
 from mosaic.daemon.keeping.archive_format import COMMENT, ENTRY_NAME, INDEX_NAME
 from mosaic.daemon.keeping.archive_reader import RunArchive
 from mosaic.daemon.keeping.archive_writer import ArchiveStream, shrinks
 from mosaic.daemon.registry.entry import RunEntry
-from mosaic.daemon.registry.rows import columns_of, row_of
 from mosaic.errors import CorruptStoreError, MosaicError
 from mosaic.paths import Home
+from tests.forged_archives import entry_of, forged, regular, sealed
 from tests.kept_runs import fill
-from tests.registry_samples import made_home, new_run
+from tests.registry_samples import made_home
 
 Change = Callable[[dict[str, Any]], None]
 
 
 def never() -> bool:
     return False
-
-
-def entry_of(run_id: str | None = None, **changes: Any) -> RunEntry:
-    new = new_run(run_id=run_id)
-    row = row_of(new.record, None, "digest")
-    over = {"state": RunState.TERM, "outcome": Outcome.SUCCEEDED, "finished_at": 9.0, "attempt": 1}
-    row.update(columns_of(over))
-    row.update(changes)
-    return RunEntry(row, (Transition(RunState.TERM, 9.0, "over", 1),), {"worker_type": "s"})
 
 
 @pytest.fixture
@@ -61,42 +50,6 @@ def laid_down(home: Home) -> RunEntry:
     fill(home.run(entry.run_id).directory, entry.run_id)
     home.config(entry.run_id).write_text("{}")
     return entry
-
-
-def forged(members: list[tuple[str | zipfile.ZipInfo, bytes]], **index: Any) -> bytes:
-    """An archive with right hashes and whatever content: what somebody with bad intent can make."""
-    entry = index.pop("entry", None) or entry_of("01M7GMPJSZ0BRD37XN2WQBJ4W5")
-    document = json.dumps(entry.to_dict()).encode()
-    listed = [(ENTRY_NAME, document), *members]
-    files = [
-        {
-            "name": name if isinstance(name, str) else name.orig_filename,
-            "size": len(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-        }
-        for name, data in listed
-    ]
-    data = {"version": 1, "run_id": entry.run_id, "files": files, **index}
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in [*listed, (INDEX_NAME, json.dumps(data).encode())]:
-            archive.writestr(regular(name), content)
-        archive.comment = COMMENT + b"0" * 64
-    return sealed(buffer.getvalue())
-
-
-def regular(name: str | zipfile.ZipInfo) -> zipfile.ZipInfo:
-    if isinstance(name, zipfile.ZipInfo):
-        return name
-    info = zipfile.ZipInfo(name)
-    info.filename = name  # ZipInfo would cut it at a NUL
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = (stat.S_IFREG | 0o600) << 16
-    return info
-
-
-def sealed(data: bytes) -> bytes:
-    return data[:-64] + hashlib.sha256(data[:-64]).hexdigest().encode()
 
 
 def refused(data: bytes, *words: str) -> None:
