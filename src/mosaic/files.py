@@ -43,11 +43,13 @@ def atomic_write_json(path: Path, value: Any, mode: int = 0o600) -> None:
 
 
 def read_json(path: Path) -> Any | None:
-    """The parsed file, or None when it does not exist."""
+    """The parsed file, or None when it does not exist; ValueError when it is no JSON."""
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
+    except RecursionError:
+        raise ValueError(f"{path.name} is nested too deeply") from None
 
 
 def sync_directory(directory: Path) -> None:
@@ -75,12 +77,12 @@ def is_locked(path: Path) -> bool:
 
 
 def tail_lines(path: Path, count: int, max_bytes: int = 65_536) -> list[str]:
-    """The last lines of a text file, decoded leniently; empty when there is no file."""
+    """The last lines of a text file, decoded leniently; empty when there is none to be read."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - max_bytes))
             text = file.read().decode("utf-8", errors="replace")
-    except FileNotFoundError:
+    except OSError:
         return []
     return text.splitlines()[-count:]

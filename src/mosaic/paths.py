@@ -53,6 +53,11 @@ class Home:
         return self.trainer / "transfer"
 
     @property
+    def quarantine(self) -> Path:
+        """Folder for what the registry held and could not use; made when there is something."""
+        return self.trainer / "quarantine"
+
+    @property
     def retention_settings(self) -> Path:
         return self.root / "retention.toml"
 

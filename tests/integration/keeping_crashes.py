@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from mosaic.daemon.keeping.archive_keeper import ArchivePiece
 from mosaic.daemon.keeping.archive_writer import ArchiveStream
 from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.registry.registry import Registry
@@ -83,9 +84,9 @@ async def operate(home: Home, operation: str, run_id: str, deadly: int = 0) -> N
     await registry.close()
 
 
-async def pieces_of(path: Path) -> AsyncIterator[tuple[bytes, int]]:
+async def pieces_of(path: Path) -> AsyncIterator[ArchivePiece]:
     data = path.read_bytes()
-    yield data, len(data)
+    yield ArchivePiece(data, len(data))
 
 
 def die_before_change(number: int, home: Home) -> None:
@@ -101,7 +102,8 @@ def die_before_change(number: int, home: Home) -> None:
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         is_write = event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT
-        if (event in CHANGES or is_write) and os.fspath(arguments[0]).startswith(root):
+        is_named = arguments and isinstance(arguments[0], str | os.PathLike)  # not by descriptor
+        if (event in CHANGES or is_write) and is_named and str(arguments[0]).startswith(root):
             count()
 
     def counted(method: Callable[..., Any]) -> Callable[..., Any]:

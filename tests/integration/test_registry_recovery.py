@@ -155,7 +155,8 @@ async def test_strangers_below_runs_are_left_alone(home: Home) -> None:
     (home.runs / "README").write_text("mine")
     found, registry = await reopened(home)
     assert found == {}
-    assert registry.recovery.reconciliation.unreadable == (unreadable,)
+    assert registry.recovery.reconciliation.unreadable == {unreadable: "run.json is missing"}
+    assert registry.set_aside == {unreadable: "run.json is missing"}
     assert sorted(os.listdir(home.runs)) == sorted([unreadable, "notes", "README"])
 
 

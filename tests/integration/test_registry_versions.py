@@ -12,10 +12,11 @@ import pytest
 from mosaic.contracts.run_files import RunFiles
 from mosaic.contracts.run_record import Origin
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.daemon.registry.columns import RUN_COLUMNS
 from mosaic.daemon.registry.registry import Registry
 from mosaic.daemon.registry.row_checksum import row_checksum
-from mosaic.daemon.registry.rows import RUN_COLUMNS
 from mosaic.daemon.registry.run_file import read_run_file
+from mosaic.errors import CorruptStoreError
 from mosaic.paths import Home
 from tests.registry_samples import end, launch, made_home, new_run, submit
 
@@ -72,7 +73,6 @@ async def test_a_changed_row_of_version_1_is_noticed_before_it_gets_a_new_checks
 def test_a_run_file_of_version_1_is_read(home: Home) -> None:
     lay_down_old_registry(home)
     row = read_run_file(home.run(OVER))
-    assert row is not None
     assert (row["run_name"], row["pinned"], row["group_name"]) == ("over then", 0, "")
 
 
@@ -80,7 +80,8 @@ def test_a_run_file_of_version_2_without_its_new_fields_is_refused(home: Home) -
     lay_down_old_registry(home)
     path = home.run(OVER).record
     path.write_text(path.read_text().replace('"version": 1', '"version": 2'))
-    assert read_run_file(RunFiles(path.parent)) is None
+    with pytest.raises(CorruptStoreError, match="no record of a run"):
+        read_run_file(RunFiles(path.parent))
 
 
 async def test_pins_and_groups_outlive_a_lost_registry(home: Home) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.control_commands import for_each
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import printable, say
+from mosaic.cli.terminal import paint, printable, say
+from mosaic.contracts.keeping import parse_size
 from mosaic.errors import RequestError
 from mosaic.front.human import size
 from mosaic.front.run_reference import HELP, resolve_run
@@ -26,6 +27,11 @@ def add(commands: Any) -> None:
     archive.set_defaults(handler=archive_runs)
     importing = commands.add_parser("import", help="take in runs from archives")
     importing.add_argument("files", nargs="+", metavar="FILE", help="written by `mosaic archive`")
+    importing.add_argument(
+        "--max-size",
+        metavar="SIZE",
+        help="what a run may become on disk (20GB), if that is more than is usual",
+    )
     importing.set_defaults(handler=import_runs)
 
 
@@ -61,8 +67,12 @@ def archive_path(out: str | None, name: str, run_id: str, is_only: bool) -> Path
 
 def import_runs(arguments: argparse.Namespace) -> int:
     def take_in(client: TrainerClient, file: str) -> None:
-        record = client.import_run(Path(file).expanduser())
+        record = client.import_run(Path(file).expanduser(), max_bytes)
         say(f"imported {printable(record.run_name)} ({record.run_id})")
+        # The last line of its history says what could not be taken over.
+        for note in record.transitions[-1].reason.split("; ")[1:]:
+            say(paint(f"  note: {printable(note)}", "dim"))
 
+    max_bytes = parse_size(arguments.max_size, "--max-size") if arguments.max_size else 0
     with open_client(arguments) as client:
         return for_each(client, arguments.files, take_in)

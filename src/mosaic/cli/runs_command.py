@@ -8,7 +8,7 @@ from typing import Any
 
 from mosaic.cli.numbers import natural
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import is_terminal, paint, say, say_json, say_table
+from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json, say_table
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration
@@ -59,18 +59,22 @@ def list_runs(arguments: argparse.Namespace) -> int:
         found = client.list_runs(
             arguments.state, arguments.outcome, arguments.contains, limit + 1 if is_part else 0
         )
+        alarms = client.health().alarms
     if arguments.group is not None:
         found = [record for record in found if record.group == arguments.group]
     records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])
         return 0
-    if not records:
+    if records:
+        say_runs(records)
+    else:
         say("no runs")
-        return 0
-    say_runs(records)
     if len(found) > len(records):
         say(paint(f"the newest {limit}; --all lists every run", "dim"))
+    # A list from which a run is missing must not look complete.
+    for alarm in alarms:
+        print(f"{paint('alarm:', 'red', sys.stderr)} {printable(alarm)}", file=sys.stderr)
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mosaic.cli.control_commands import for_each_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import confirmed, paint, printable, say, say_json, say_table
-from mosaic.errors import ConsentError, RequestError, UnknownRunError
+from mosaic.errors import ConsentError, CorruptStoreError, RequestError, UnknownRunError
 from mosaic.front.human import age, amount, size
 from mosaic.front.run_reference import HELP, LATEST, MIN_PART
 
@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
 
 def delete_runs(arguments: argparse.Namespace) -> int:
     def delete(client: TrainerClient, run_id: str) -> None:
-        name = printable(client.get_run(run_id).run_name)
+        name = _name_of(client, run_id, arguments.for_good)
         if not arguments.for_good:
             done = client.delete_run(run_id)
             say(f"moved {name} ({run_id}) to the trash, {size(done.freed_bytes)}")
@@ -57,6 +57,15 @@ def delete_runs(arguments: argparse.Namespace) -> int:
         raise ConsentError("Deleting runs for good needs a confirmation", hint="pass --yes")
     with open_client(arguments) as client:
         return for_each_run(client, arguments.runs, delete)
+
+
+def _name_of(client: TrainerClient, run_id: str, for_good: bool) -> str:
+    try:
+        return printable(client.get_run(run_id).run_name)
+    except (UnknownRunError, CorruptStoreError):
+        if not for_good:
+            raise
+        return "what is stored of a run"  # set aside, so that nobody knows its name
 
 
 def restore_runs(arguments: argparse.Namespace) -> int:

@@ -84,12 +84,12 @@ def opened_archive(path: Path) -> BinaryIO:
         raise RequestError(f"{path} cannot be read: {said}", path=str(path)) from error
 
 
-def chunks_of(file: BinaryIO) -> Iterator[pb.ArchiveChunk]:
+def chunks_of(file: BinaryIO, max_bytes: int) -> Iterator[pb.ArchiveChunk]:
     """The first says how much there is, so that a stream that is cut off is noticed."""
     total = file.seek(0, 2)
     file.seek(0)
     data = file.read(CHUNK)
-    yield pb.ArchiveChunk(data=data, total_bytes=total)
+    yield pb.ArchiveChunk(data=data, total_bytes=total, max_unpacked_bytes=max_bytes)
     while data := file.read(CHUNK):
         yield pb.ArchiveChunk(data=data)
 

@@ -46,7 +46,10 @@ class KeepingMethods:
                 file.write(data)
         return file.path
 
-    def import_run(self: Calling, path: Path | str) -> RunRecord:
-        """A run from an archive of another home, or of this one after it was deleted."""
+    def import_run(self: Calling, path: Path | str, max_bytes: int = 0) -> RunRecord:
+        """A run from an archive of another home, or of this one after it was deleted.
+
+        `max_bytes` is what it may become on disk, if that is more than the daemon expects.
+        """
         with calls.opened_archive(Path(path)) as file:
-            return self._call(calls.import_run(calls.chunks_of(file)))
+            return self._call(calls.import_run(calls.chunks_of(file, max_bytes)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from mosaic.daemon.keeping.archive_keeper import ArchivePiece
 from mosaic.daemon.trainer import Trainer
 from mosaic.wire.convert import record_to_proto
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -63,6 +64,9 @@ class KeepingService(rpc.TrainerServicer):
     async def ImportRun(  # noqa: N802
         self, requests: AsyncIterator[pb.ArchiveChunk], context: Any
     ) -> pb.ImportRunResponse:
-        pieces = ((request.data, request.total_bytes) async for request in requests)
+        pieces = (
+            ArchivePiece(request.data, request.total_bytes, request.max_unpacked_bytes)
+            async for request in requests
+        )
         record, files, size = await self._trainer.keeping.archives.import_run(pieces)
         return pb.ImportRunResponse(run=record_to_proto(record), files=files, bytes=size)

@@ -11,14 +11,13 @@ import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from mosaic.contracts.history import MetricInfo, MetricSeries
 from mosaic.contracts.run_files import RunFiles
 from mosaic.contracts.run_record import RunRecord
 from mosaic.daemon.store_upgrades import StoreUpgrades
-from mosaic.errors import ConfigError, StoreError
+from mosaic.errors import ConfigError, CorruptStoreError, StoreError
 from mosaic.logs import get_logger
 from mosaic.paths import checked_run_id
 from mosaic.telemetry.episode_pages import EpisodeOrder, Page, episode_page, step_page
@@ -197,14 +196,22 @@ class RunHistory:
         return await loop.run_in_executor(self._threads, self._read, run_id, question)
 
     def _read(self, run_id: str, question: Callable[[StoreReader], T]) -> T | None:
-        path: Path = self._files_of(run_id).telemetry
-        with reading(path) as store:
-            if store is None:
-                return None
-            answer = question(store)
-            is_old = not store.has_pyramid
+        files = self._files_of(run_id)
+        try:
+            with reading(files.telemetry) as store:
+                if store is None:
+                    return None
+                answer = question(store)
+                is_old = not store.has_pyramid
+        except CorruptStoreError as error:
+            self._upgrades.ask(run_id, files)
+            raise CorruptStoreError(
+                error.message,
+                hint="it is made again from the run's journal, if that is there; "
+                "ask again in a moment",
+            ) from error
         if is_old:
-            self._upgrades.ask(run_id, path)
+            self._upgrades.ask(run_id, files)
         return answer
 
 

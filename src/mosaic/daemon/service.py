@@ -6,7 +6,7 @@ This module holds those about runs; history, keeping and the bus have modules of
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from mosaic.contracts.run_record import RunRecord
@@ -34,8 +34,7 @@ class TrainerService(HistoryService, KeepingService, BusService):
     async def warm_up(self) -> None:
         """Read and pack the history before anybody waits for it; nothing for a young home."""
         records, _ = await self._trainer.list_runs(RunFilter())
-        for record in records:
-            self._pack(record)
+        self._packed_all(records)
 
     async def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunResponse:  # noqa: N802
         done = await self._trainer.submit(request.config_json, request.client_key, request.dry_run)
@@ -68,13 +67,14 @@ class TrainerService(HistoryService, KeepingService, BusService):
             limit=request.limit or None,
         )
         records, total = await self._trainer.list_runs(chosen)
-        return pb.ListRunsResponse(runs=[self._pack(record) for record in records], total=total)
+        return pb.ListRunsResponse(runs=self._packed_all(records), total=total)
 
     async def WatchRuns(  # noqa: N802
         self, request: pb.WatchRunsRequest, context: Any
     ) -> AsyncIterator[pb.RunRecord]:
         async for record in self._trainer.watch(tuple(request.run_ids), request.after_revision):
-            yield record_to_proto(record)
+            for message in self._packed_all([record]):
+                yield message
 
     async def StreamLog(  # noqa: N802
         self, request: pb.StreamLogRequest, context: Any
@@ -146,6 +146,16 @@ class TrainerService(HistoryService, KeepingService, BusService):
 
     async def GetHealth(self, request: pb.GetHealthRequest, context: Any) -> pb.HealthResponse:  # noqa: N802
         return pb.HealthResponse(**self._trainer.health())
+
+    def _packed_all(self, records: Iterable[RunRecord]) -> list[pb.RunRecord]:
+        """One record that no message can hold must not hide all others."""
+        messages = []
+        for record in records:
+            try:
+                messages.append(self._pack(record))
+            except (ValueError, TypeError) as error:
+                self._trainer.note_unusable(record.run_id, str(error))
+        return messages
 
     def _pack(self, record: RunRecord) -> pb.RunRecord:
         if not record.is_over:

@@ -25,6 +25,7 @@ from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.log_search import LogSearch
 from mosaic.daemon.recordings import Recordings
+from mosaic.daemon.registry.quarantine import sentence
 from mosaic.daemon.registry.registry import Registry, RunFilter
 from mosaic.daemon.run_history import RunHistory
 from mosaic.daemon.run_lifecycle import Failed
@@ -268,8 +269,9 @@ class Trainer:
         live = [run for run in runs if run.is_live]
         capacity = self._scheduler.capacity
         alarms = list(self._supervisor.alarms.values())
-        if self._registry.recovery.sentence:
-            alarms.append(self._registry.recovery.sentence)
+        alarms += filter(
+            None, [self._registry.recovery.sentence, sentence(self._registry.set_aside)]
+        )
         busy_gpus = {slot for run in live for slot in run.record.gpu_slots}
         return {
             "healthy": not alarms,
@@ -292,6 +294,10 @@ class Trainer:
             "gpus_free": len(set(capacity.gpus) - busy_gpus),
             "containment": self._containment,
         }
+
+    def note_unusable(self, run_id: str, reason: str) -> None:
+        """A record that cannot be sent is left out and told of; all others are served."""
+        self._registry.note_unusable(run_id, reason)
 
     async def _summary(self, run_id: str) -> RunRecord:
         active = self._supervisor.active.get(checked_run_id(run_id))

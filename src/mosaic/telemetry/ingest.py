@@ -125,6 +125,25 @@ class JournalIngest:
             self._store = None
 
 
+def ingest_whole(
+    run_id: str, journal: Path, store: Path, should_stop: Callable[[], bool] = lambda: False
+) -> IngestReport | None:
+    """Make the store of a run that is over from its journal; None when there was no time for it.
+
+    Memory stays that of a single step, however long the journal is.
+    """
+    ingest = JournalIngest(run_id, journal, store)
+    try:
+        report = ingest.step()
+        while report.has_more:
+            if should_stop():
+                return None
+            report = ingest.step()
+        return report
+    finally:
+        ingest.close()
+
+
 def _report(
     store: TelemetryStore,
     *,

@@ -119,7 +119,7 @@ class IngestState:
             episodes=max(self.attempt_episodes, self.reported_episodes),
             total_episodes=self.total_episodes,
             last_return=finite[-1] if finite else None,
-            mean_return=math.fsum(finite) / len(finite) if finite else None,
+            mean_return=_mean(finite) if finite else None,
             steps_per_second=self._rate(),
         )
 
@@ -128,6 +128,13 @@ class IngestState:
             return None
         seconds = self.rate_last_time - self.rate_from_time
         return (self.rate_last_steps - self.rate_from_steps) / seconds if seconds > 0 else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:  # the sum of returns near the largest number is none
+        return math.fsum(value / len(values) for value in values)
 
 
 def _count(value: Any) -> int:

@@ -32,6 +32,8 @@ log = get_logger(__name__)
 PACKED_SUFFIX = ".gz"
 _SCAN_BYTES = 1_048_576
 _INDEXES_KEPT = 64
+# As many as 25 GB of text have; more are made to fill the memory of whoever lists them.
+_MOST_MEMBERS = 100_000
 
 
 class JournalBytes(Protocol):
@@ -147,8 +149,9 @@ def _index(path: Path, inode: int, size: int, mtime_ns: int) -> tuple[PlacedMemb
 
 
 def _members(fd: int, path: Path, size: int) -> Iterator[PlacedMember]:
-    offset = text_end = 0
-    while offset < size:
+    offset = text_end = count = 0
+    while offset < size and count < _MOST_MEMBERS:
+        count += 1
         head = _head_at(fd, offset, size)
         if head is None or head.text_start != text_end:
             found = _next_member(fd, offset, size, text_end)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
+from mosaic.daemon.registry.columns import RUN_COLUMNS
 from mosaic.daemon.registry.rows import (
-    LIST_COLUMNS,
-    RUN_COLUMNS,
+    LISTED,
     capabilities_document,
     columns_of,
     record_of,
@@ -24,13 +24,13 @@ from mosaic.daemon.registry.rows import (
 )
 
 TEXT = st.text(max_size=20).filter(lambda text: text.isprintable())
-NUMBER = st.floats(-1e9, 1e9)
+MOMENT = st.floats(0, 1e11)
 COUNT = st.integers(0, 2**40)
 
 
 def through_the_table(record: RunRecord) -> RunRecord:
     row = row_of(record, None, "digest")
-    return record_of([row[name] for name in LIST_COLUMNS.replace(" ", "").split(",")])
+    return record_of([row[name] for name in LISTED])
 
 
 @given(
@@ -41,11 +41,11 @@ def through_the_table(record: RunRecord) -> RunRecord:
         worker=TEXT,
         state=st.sampled_from(RunState),
         outcome=st.none() | st.sampled_from(Outcome),
-        attempt=COUNT,
+        attempt=st.integers(0, 2**32 - 1),
         priority=st.integers(-100, 100),
-        created_at=NUMBER,
-        updated_at=NUMBER,
-        started_at=st.none() | NUMBER,
+        created_at=MOMENT,
+        updated_at=MOMENT,
+        started_at=st.none() | MOMENT,
         failure=st.none() | st.builds(FailureReason, st.sampled_from(FailureKind), TEXT, TEXT),
         exit_code=st.none() | st.integers(0, 255),
         stop_requested=st.booleans(),
@@ -82,7 +82,7 @@ def test_a_listed_record_has_every_field_of_a_record() -> None:
     ],
 )
 def test_sqlite_gives_back_exactly_the_storable_value(column: str, value: Any) -> None:
-    kind = {str: "TEXT", int: "INTEGER", float: "REAL"}[RUN_COLUMNS[column]]
+    kind = {str: "TEXT", int: "INTEGER", float: "REAL"}[RUN_COLUMNS[column].kind]
     stored = storable(column, value)
     connection = sqlite3.connect(":memory:")
     connection.execute(f"CREATE TABLE t (x {kind})")

@@ -9,6 +9,7 @@ import pytest
 
 from mosaic.contracts.run_files import RunFiles
 from mosaic.daemon.registry.run_file import read_run_file, write_row_file, write_run_file
+from mosaic.errors import CorruptStoreError
 from tests.registry_samples import new_run
 
 
@@ -17,7 +18,6 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     files = RunFiles(tmp_path / new.record.run_id)
     write_run_file(files, new)
     row = read_run_file(files)
-    assert row is not None
     assert (row["run_name"], row["client_key"], row["priority"]) == ("my run", "key", 7)
     assert files.record.stat().st_mode & 0o777 == 0o600
 
@@ -27,17 +27,38 @@ def test_a_changed_value_is_noticed(tmp_path: Path) -> None:
     files = RunFiles(tmp_path / new.record.run_id)
     write_run_file(files, new)
     files.record.write_text(files.record.read_text().replace("first name", "other name"))
-    assert read_run_file(files) is None
+    with pytest.raises(CorruptStoreError, match="does not match its checksum"):
+        read_run_file(files)
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "null", '{"version": 1}', '{"version": 9}', "\x00"]
+    "content",
+    ["", "{", "[]", "5", '{"version": 1}', '{"version": 9}', "\x00", "[" * 100_000],
 )
-def test_a_damaged_file_says_nothing(tmp_path: Path, content: str) -> None:
+def test_a_damaged_file_is_no_record(tmp_path: Path, content: str) -> None:
     files = RunFiles(tmp_path / new_run().record.run_id)
     files.directory.mkdir()
     files.record.write_text(content)
-    assert read_run_file(files) is None
+    with pytest.raises(CorruptStoreError, match=r"run\.json is no record of a run"):
+        read_run_file(files)
+
+
+def test_a_missing_file_or_one_that_is_a_folder_is_said_to_be_so(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path / new_run().record.run_id)
+    with pytest.raises(CorruptStoreError, match="is missing"):
+        read_run_file(files)
+    files.record.mkdir(parents=True)
+    with pytest.raises(CorruptStoreError, match="cannot be read"):
+        read_run_file(files)
+
+
+def test_a_value_no_record_can_hold_is_named_though_its_checksum_is_right(tmp_path: Path) -> None:
+    new = new_run()
+    files = RunFiles(tmp_path / new.record.run_id)
+    write_run_file(files, new)
+    write_row_file(files, {**read_run_file(files), "attempt": 10**12})
+    with pytest.raises(CorruptStoreError, match="attempt is 1000000000000; it must be"):
+        read_run_file(files)
 
 
 def test_the_file_of_another_run_is_not_believed(tmp_path: Path) -> None:
@@ -46,7 +67,8 @@ def test_the_file_of_another_run_is_not_believed(tmp_path: Path) -> None:
     write_run_file(files, new)
     files.directory.rename(tmp_path / new_run().record.run_id)
     (renamed,) = tmp_path.iterdir()
-    assert read_run_file(RunFiles(renamed)) is None
+    with pytest.raises(CorruptStoreError, match=f"speaks of the run {new.record.run_id}"):
+        read_run_file(RunFiles(renamed))
 
 
 def test_the_end_is_not_written_for_a_deleted_run(tmp_path: Path) -> None:
@@ -54,7 +76,6 @@ def test_the_end_is_not_written_for_a_deleted_run(tmp_path: Path) -> None:
     files = RunFiles(tmp_path / new.record.run_id)
     write_run_file(files, new)
     row = read_run_file(files)
-    assert row is not None
     files.record.unlink()
     files.directory.rmdir()
     with pytest.raises(FileNotFoundError):

@@ -37,6 +37,11 @@ def test_returns_that_are_not_finite_are_left_out_of_progress(state: IngestState
     assert state.progress([math.nan]).last_return is None
 
 
+def test_the_mean_of_returns_near_the_largest_number_is_told(state: IngestState) -> None:
+    assert state.progress([1.7e308] * 100).mean_return == pytest.approx(1.7e308)
+    assert state.progress([1.7e308, -1.7e308] * 50).mean_return == 0.0
+
+
 def test_speed_follows_the_last_seconds_only(state: IngestState) -> None:
     assert state.progress([]).steps_per_second is None
     for second in range(60):

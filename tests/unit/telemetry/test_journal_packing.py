@@ -5,6 +5,7 @@ import gzip
 import os
 import random
 import subprocess
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,27 @@ def test_rubbish_and_lies_are_read_in_bounded_memory(journal: Path) -> None:
     ):
         packed.write_bytes(content)
         assert len(read_chunk(journal, 0, 1000).lines) <= 1
+
+
+def test_a_gap_that_claims_to_have_been_huge_is_read_in_bounded_memory(journal: Path) -> None:
+    """What was lost between two members can be claimed to have been a thousand times its bytes."""
+    hole = b"\x00" * 2_000_000
+    claimed = len(hole) * 1000
+    packed_path(journal).write_bytes(
+        packed_member(b"{}\n", 0) + hole + packed_member(b"last\n", claimed)
+    )
+    tracemalloc.start()
+    try:
+        with opened_journal(journal) as opened:
+            assert opened.size == claimed + 5
+            note = opened.read(100, 3)
+            assert len(note) == 100 and note.startswith(b"[events.jsonl.gz is damaged at byte")
+            assert opened.read(50, 1_000_000) == b" " * 50
+            assert opened.read(10, claimed - 5) == b"    \nlast\n"
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
 
 
 class Crash(BaseException):

@@ -7,12 +7,18 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import NamedTuple
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.daemon.keeping.archive_reader import ArchiveIndex, RunArchive
 from mosaic.daemon.keeping.archive_writer import ArchiveStream
 from mosaic.daemon.keeping.custody import Custody, disk_errors
-from mosaic.daemon.keeping.importing import IncomingFile, has_same_content, unpack
+from mosaic.daemon.keeping.importing import (
+    IncomingFile,
+    has_same_content,
+    taken_over,
+    unpack,
+)
 from mosaic.daemon.keeping.parcel import Parcel, remove, size_of_run
 from mosaic.errors import ConfigError, RunStateError, UnknownRunError
 from mosaic.files import atomic_write_json
@@ -21,10 +27,21 @@ from mosaic.logs import get_logger
 log = get_logger(__name__)
 
 
+class ArchivePiece(NamedTuple):
+    """A part of an archive on its way in; the first says what there is to be said of the whole."""
+
+    data: bytes
+    total_bytes: int = 0
+    # What the run may become on disk; 0: what is usual.
+    max_unpacked_bytes: int = 0
+
+
 class ArchiveKeeper:
     def __init__(self, custody: Custody) -> None:
         self._custody = custody
         self._home = custody.home
+        # One archive at a time: what checking them takes of memory is taken once.
+        self._unpacking = asyncio.Lock()
 
     async def archive(self, run_id: str) -> AsyncIterator[tuple[bytes, int]]:
         """Pieces of the archive, each with the size of the run's files before compression."""
@@ -44,36 +61,39 @@ class ArchiveKeeper:
             self._custody.archiving.remove(run_id)
         log.info("run.archived", run_id=run_id, bytes=size)
 
-    async def import_run(
-        self, pieces: AsyncIterator[tuple[bytes, int]]
-    ) -> tuple[RunRecord, int, int]:
+    async def import_run(self, pieces: AsyncIterator[ArchivePiece]) -> tuple[RunRecord, int, int]:
         """(record, files, bytes) of the run that the archive held."""
         incoming: IncomingFile | None = None
+        max_bytes = 0
         try:
-            async for data, announced in pieces:
+            async for piece in pieces:
                 if incoming is None:
                     with disk_errors("The archive cannot be stored"):
-                        incoming = IncomingFile(self._home, announced)
-                await asyncio.to_thread(incoming.add, data)
+                        incoming = IncomingFile(self._home, piece.total_bytes)
+                    max_bytes = piece.max_unpacked_bytes
+                await asyncio.to_thread(incoming.add, piece.data)
         except BaseException:
             if incoming is not None:
                 incoming.close()
             raise
         if incoming is None:
             raise ConfigError("No archive was sent", hint="give a file", field="data")
-        return await self._custody.whole(self._import(incoming))
+        return await self._custody.whole(self._import(incoming, max_bytes))
 
-    async def _import(self, incoming: IncomingFile) -> tuple[RunRecord, int, int]:
+    async def _import(self, incoming: IncomingFile, max_bytes: int) -> tuple[RunRecord, int, int]:
         parcel = Parcel(Path(f"{incoming.path}.parcel"))
+        should_stop = self._custody.is_ending.is_set
         try:
-            with contextlib.closing(incoming.complete()) as file:
-                archive = await asyncio.to_thread(RunArchive, file)
-                index = archive.index
-                await self._refuse_known(index)
-                with disk_errors("The archive cannot be unpacked"):
-                    entry = await asyncio.to_thread(
-                        unpack, archive, parcel, self._home, time.time()
-                    )
+            async with self._unpacking:
+                with contextlib.closing(incoming.complete()) as file:
+                    archive = await asyncio.to_thread(RunArchive, file)
+                    index = archive.index
+                    await self._refuse_known(index)
+                    with disk_errors("The archive cannot be unpacked"):
+                        entry = await asyncio.to_thread(
+                            unpack,
+                            *(archive, parcel, self._home, time.time(), max_bytes, should_stop),
+                        )
             async with self._custody.moving:
                 await self._refuse_known(index)  # another import may have been faster
                 with disk_errors("The archive cannot be unpacked"):
@@ -82,8 +102,10 @@ class ArchiveKeeper:
         finally:
             incoming.close()
             await asyncio.to_thread(remove, parcel.directory)
-        log.info("run.imported", run_id=index.run_id, files=len(index.files), bytes=index.bytes)
-        return record, len(index.files), index.bytes
+        files = taken_over(index)
+        size = sum(item.size for item in files)
+        log.info("run.imported", run_id=index.run_id, files=len(files), bytes=size)
+        return record, len(files), size
 
     async def _refuse_known(self, index: ArchiveIndex) -> None:
         run_id = index.run_id
@@ -93,6 +115,11 @@ class ArchiveKeeper:
                 f"The run {run_id} is in the trash",
                 hint=f"bring it back with `mosaic restore {run_id}`, or "
                 f"`mosaic trash --empty {run_id}` first",
+            )
+        if reason := self._custody.registry.set_aside.get(run_id):
+            raise RunStateError(
+                f"The run {run_id} is here already, set aside because {reason}",
+                hint=f"`mosaic delete --for-good {run_id}` removes it; then import again",
             )
         try:
             await self._custody.registry.get(run_id)

@@ -3,15 +3,20 @@ writes only what the index names, below the folder it was given."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import json
+import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, BinaryIO, TypeVar
+
+import msgspec
 
 from mosaic.contracts.hostile_text import is_run_id
 from mosaic.daemon.keeping.archive_format import (
@@ -20,21 +25,46 @@ from mosaic.daemon.keeping.archive_format import (
     CONFIG_PREFIX,
     ENTRY_NAME,
     INDEX_NAME,
-    RUN_PREFIX,
+    MAX_FILES,
     ArchivedFile,
     check_whole,
+    is_place_in_run,
     refusal,
 )
 from mosaic.daemon.keeping.parcel import is_config_name
-from mosaic.daemon.registry.entry import RunEntry, is_file_name
+from mosaic.daemon.registry.entry import RunEntry
 from mosaic.errors import CorruptStoreError, StoreError
 
-MAX_DOCUMENT = 256_000_000
-MAX_FILES = 1_000_000
-MAX_NAME = 4096
+T = TypeVar("T")
+
+MAX_INDEX_BYTES = 32_000_000
+MAX_ENTRY_BYTES = 16_000_000
 # Deflate cannot do better than this; what claims more is made to fill a disk.
 MAX_RATIO = 1100
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+# Numbers of configs are never given twice: the next ones of this home come after the largest here.
+_LAST_SLOTS = re.compile(r"-\d{9}\.json$")
+_ZIP_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
+    *(ValueError, OverflowError, struct.error, OSError),
+)
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+class _ListedFile(msgspec.Struct):
+    name: str
+    size: Annotated[int, msgspec.Meta(ge=0)]
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
+
+
+class _Index(msgspec.Struct):
+    """The types keep what the document can become in memory close to what it is on disk."""
+
+    run_id: str
+    files: list[_ListedFile]
+    runs_folder: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,10 +74,6 @@ class ArchiveIndex:
     files: tuple[ArchivedFile, ...]
     entry: RunEntry
 
-    @property
-    def bytes(self) -> int:
-        return sum(item.size for item in self.files)
-
 
 class RunArchive:
     """An open archive whose every byte was checked. Close the file yourself."""
@@ -56,45 +82,44 @@ class RunArchive:
         check_whole(file)
         try:
             self._zip = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        except _ZIP_ERRORS as error:
             raise refusal(f"it cannot be read as a zip file ({error})") from error
-        size = file.seek(0, 2)
-        self._members = _members(self._zip.infolist(), size)
+        self.size = file.seek(0, 2)
+        self._members = _members(self._zip.infolist(), self.size)
         self.index = self._read_index()
 
-    def unpack(self, folder: Path) -> None:
-        """Every file but the two documents, with its size and hash checked while it is written."""
-        for item in self.index.files:
-            if item.name == ENTRY_NAME:
-                continue
-            self._unpack_one(item, folder / item.name)
+    def unpack(
+        self, folder: Path, files: tuple[ArchivedFile, ...], should_stop: Callable[[], bool]
+    ) -> None:
+        """These files, with their sizes and hashes checked while they are written."""
+        for item in files:
+            self._unpack_one(item, folder, should_stop)
 
-    def _unpack_one(self, item: ArchivedFile, target: Path) -> None:
+    def _unpack_one(
+        self, item: ArchivedFile, folder: Path, should_stop: Callable[[], bool]
+    ) -> None:
         digest, size = hashlib.sha256(), 0
         try:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._zip.open(self._members[item.name]) as source, target.open("xb") as sink:
-                target.chmod(0o600)
-                while data := source.read(CHUNK):
+            with _created(folder, item.name) as sink:
+                for data in self._content(item.name):
+                    if should_stop():
+                        raise StoreError("The daemon stops", hint="import the archive again")
                     size += len(data)
                     if size > item.size:
                         break
                     digest.update(data)
                     sink.write(data)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise refusal(f"{item.name} cannot be unpacked ({error})") from error
         except OSError as error:
             raise StoreError(
-                f"{item.name} cannot be written: {error.strerror}",
-                hint="free some disk space",
+                f"{item.name} cannot be written: {error.strerror}", hint="free some disk space"
             ) from error
         if size != item.size or digest.hexdigest() != item.sha256:
             raise refusal(f"{item.name} does not match its checksum")
 
     def _read_index(self) -> ArchiveIndex:
-        data = self._document(INDEX_NAME)
-        version = data.get("version")
-        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        data = self._document(INDEX_NAME, MAX_INDEX_BYTES)
+        version = _decoded(data, _Versioned, "its index has no version").version
+        if version < 1:
             raise refusal("its index has no version")
         if version > ARCHIVE_VERSION:
             raise CorruptStoreError(
@@ -103,23 +128,22 @@ class RunArchive:
                 hint="import it with the newer MOSAIC that made it, or upgrade",
                 version=version,
             )
-        run_id = data.get("run_id")
-        if not isinstance(run_id, str) or not is_run_id(run_id):
+        index = _decoded(data, _Index, "its index is incomplete")
+        if not is_run_id(index.run_id):
             raise refusal("its index names no run")
-        files = _listed(data.get("files"))
+        files = tuple(ArchivedFile(item.name, item.size, item.sha256) for item in index.files)
         self._check_complete(files)
-        for item in files:
-            _check_place(item.name, run_id)
+        _check_places(files, index.run_id)
         entry_item = next((item for item in files if item.name == ENTRY_NAME), None)
         if entry_item is None:
             raise refusal(f"{ENTRY_NAME} is missing")
-        raw = self._read_whole(ENTRY_NAME)
-        if hashlib.sha256(raw).hexdigest() != entry_item.sha256:
+        document = self._document(ENTRY_NAME, MAX_ENTRY_BYTES)
+        if hashlib.sha256(document).hexdigest() != entry_item.sha256:
             raise refusal(f"{ENTRY_NAME} does not match its checksum")
-        entry = RunEntry.from_dict(self._document(ENTRY_NAME))
-        if entry.run_id != run_id:
+        entry = RunEntry.from_json(document)
+        if entry.run_id != index.run_id:
             raise refusal("its documents speak of two different runs")
-        return ArchiveIndex(run_id, str(data.get("runs_folder") or ""), files, entry)
+        return ArchiveIndex(index.run_id, index.runs_folder or "", files, entry)
 
     def _check_complete(self, files: tuple[ArchivedFile, ...]) -> None:
         listed = {item.name for item in files}
@@ -134,26 +158,52 @@ class RunArchive:
             if self._members[item.name].file_size != item.size:
                 raise refusal(f"the size of {item.name[:200]!r} is not the one in its index")
 
-    def _document(self, name: str) -> dict[str, Any]:
+    def _document(self, name: str, limit: int) -> bytes:
         if name not in self._members:
             raise refusal(f"{name} is missing")
-        try:
-            data = json.loads(self._read_whole(name))
-        except (ValueError, RecursionError) as error:
-            raise refusal(f"{name} is not valid JSON") from error
-        if not isinstance(data, dict):
-            raise refusal(f"{name} is not a JSON object")
-        return data
+        size = self._members[name].file_size
+        if size > limit:
+            raise refusal(f"{name} has {size:,} bytes; {limit:,} is the limit")
+        return b"".join(self._content(name))
 
-    def _read_whole(self, name: str) -> bytes:
-        member = self._members[name]
-        if member.file_size > MAX_DOCUMENT:
-            raise refusal(f"{name} has {member.file_size:,} bytes")
-        try:
-            with self._zip.open(member) as source:
-                return source.read(MAX_DOCUMENT + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise refusal(f"{name} cannot be unpacked ({error})") from error
+    def _content(self, name: str) -> Iterator[bytes]:
+        """In pieces; never more than the archive says the file has."""
+        with _zip_errors(name):
+            source = self._zip.open(self._members[name])
+        with source:
+            while True:
+                with _zip_errors(name):
+                    data = source.read(CHUNK)
+                if not data:
+                    return
+                yield data
+
+
+@contextlib.contextmanager
+def _zip_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except _ZIP_ERRORS as error:
+        raise refusal(f"{name} cannot be unpacked ({error})") from error
+
+
+@contextlib.contextmanager
+def _created(folder: Path, name: str) -> Iterator[BinaryIO]:
+    """A file that was not there, for its owner only, like every folder that leads to it."""
+    *folders, last = name.split("/")
+    for piece in folders:
+        folder = folder / piece
+        folder.mkdir(mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(folder / last, flags, 0o600), "wb") as sink:
+        yield sink
+
+
+def _decoded(data: bytes, kind: type[T], otherwise: str) -> T:
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise refusal(f"{otherwise} ({error})") from error
 
 
 def _members(infos: list[zipfile.ZipInfo], archive_size: int) -> dict[str, zipfile.ZipInfo]:
@@ -174,6 +224,8 @@ def _members(infos: list[zipfile.ZipInfo], archive_size: int) -> dict[str, zipfi
             raise refusal(f"{name[:200]!r} is not a plain file")
         if info.file_size > MAX_RATIO * info.compress_size + CHUNK:
             raise refusal(f"{name[:200]!r} claims to be larger than it can be")
+        if not 0 <= info.header_offset < archive_size:
+            raise refusal(f"{name[:200]!r} claims to lie outside of it")
         members[name] = info
     # Entries that share their bytes would unpack to more than there is.
     if sum(info.compress_size for info in infos) > archive_size:
@@ -181,40 +233,17 @@ def _members(infos: list[zipfile.ZipInfo], archive_size: int) -> dict[str, zipfi
     return members
 
 
-def _listed(files: Any) -> tuple[ArchivedFile, ...]:
-    if not isinstance(files, list):
-        raise refusal("its index lists no files")
-    found = []
-    for item in files:
-        try:
-            name, size, digest = item["name"], item["size"], item["sha256"]
-        except (TypeError, KeyError) as error:
-            raise refusal("its index is incomplete") from error
-        is_sound = (
-            isinstance(name, str)
-            and isinstance(size, int)
-            and size >= 0
-            and isinstance(digest, str)
-            and _DIGEST.fullmatch(digest)
-        )
-        if not is_sound:
-            raise refusal("its index is incomplete")
-        found.append(ArchivedFile(name, size, digest))
-    return tuple(found)
-
-
-def _check_place(name: str, run_id: str) -> None:
+def _check_places(files: tuple[ArchivedFile, ...], run_id: str) -> None:
     """A name must lead below the two folders of a parcel, piece by piece."""
-    if name == ENTRY_NAME:
-        return
-    is_config = name.startswith(CONFIG_PREFIX) and is_config_name(
-        name.removeprefix(CONFIG_PREFIX), run_id
-    )
-    is_of_run = (
-        name.startswith(RUN_PREFIX)
-        and len(name) <= MAX_NAME
-        and "\\" not in name
-        and all(is_file_name(piece) for piece in name.split("/"))
-    )
-    if not is_config and not is_of_run:
-        raise refusal(f"{name[:200]!r} has no place in a run")
+    names = {item.name for item in files}
+    for name in names - {ENTRY_NAME}:
+        is_config = name.startswith(CONFIG_PREFIX) and is_config_name(
+            name.removeprefix(CONFIG_PREFIX), run_id
+        )
+        if is_config and _LAST_SLOTS.search(name):
+            raise refusal(f"{name[:200]!r} has a number that no home reaches")
+        if not is_config and not is_place_in_run(name):
+            raise refusal(f"{name[:200]!r} has no place in a run")
+        folders = name.split("/")[:-1]
+        if any("/".join(folders[: depth + 1]) in names for depth in range(len(folders))):
+            raise refusal(f"{name[:200]!r} lies below a file")

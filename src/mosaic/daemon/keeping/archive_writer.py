@@ -27,6 +27,7 @@ from mosaic.daemon.keeping.archive_format import (
     INDEX_NAME,
     RUN_PREFIX,
     ArchivedFile,
+    is_place_in_run,
 )
 from mosaic.daemon.keeping.parcel import config_files, files_below
 from mosaic.daemon.registry.entry import RunEntry
@@ -76,12 +77,6 @@ def is_archived(relative: str) -> bool:
     return not is_of_machine and not is_temporary
 
 
-def is_portable(relative: str) -> bool:
-    """Names that are no text, or could be taken for a path on another system, cannot go along."""
-    is_text = not any("\ud800" <= c <= "\udfff" for c in relative)
-    return is_text and "\\" not in relative
-
-
 class _ArchiveWriter:
     def __init__(self, home: Home, entry: RunEntry) -> None:
         self._home = home
@@ -103,7 +98,7 @@ class _ArchiveWriter:
                 continue
             yield from self._write_file(CONFIG_PREFIX + path.name, path)
         for relative, status in self._files_of_run():
-            if not stat.S_ISREG(status.st_mode) or not is_portable(relative):
+            if not stat.S_ISREG(status.st_mode) or not is_place_in_run(RUN_PREFIX + relative):
                 self._left_out.append(ascii(relative))
                 continue
             path = self._files.directory / relative

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Coroutine, Iterator
 from typing import Any, TypeVar
 
@@ -31,6 +32,8 @@ class Custody:
         self.moving = asyncio.Lock()
         # Runs that are being read for an archive, as often as they are.
         self.archiving: list[str] = []
+        # Set when the daemon stops: whoever works on a long file gives it up.
+        self.is_ending = threading.Event()
         self._running: set[asyncio.Task[Any]] = set()
 
     async def whole(self, action: Coroutine[Any, Any, T]) -> T:
@@ -42,6 +45,7 @@ class Custody:
 
     async def close(self) -> None:
         """What is not done soon is given up; the next start puts it right."""
+        self.is_ending.set()
         if self._running:
             await asyncio.wait(self._running, timeout=LONGEST_GOODBYE_S)
         for task in list(self._running):

@@ -20,7 +20,7 @@ from mosaic.daemon.keeping.parcel import (
     take_configs,
 )
 from mosaic.daemon.keeping.trash import Trash, leftovers
-from mosaic.errors import UnknownRunError
+from mosaic.errors import RunStateError, UnknownRunError
 from mosaic.files import read_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home
@@ -37,12 +37,19 @@ async def heal(home: Home, trash: Trash, forget: Forget) -> None:
     for path in sorted(home.trash.iterdir()):
         if not is_run_id(path.name):
             continue
-        if path.is_symlink() or not path.is_dir():
-            path.unlink()  # nothing of ours
-            continue
-        await _heal_trashed(home, trash.parcel(path.name), path.name, forget)
+        try:
+            if path.is_symlink() or not path.is_dir():
+                path.unlink()  # nothing of ours
+                continue
+            await _heal_trashed(home, trash.parcel(path.name), path.name, forget)
+        except (OSError, RunStateError) as error:
+            # What cannot be put right is left for a person; it must not keep a daemon from serving.
+            log.error("deletion.unhealed", run_id=path.name, error=str(error))
     for path in sorted(home.transfer.iterdir()):
-        await _heal_import(home, path, forget)
+        try:
+            await _heal_import(home, path, forget)
+        except (OSError, RunStateError) as error:
+            log.error("import.unhealed", path=str(path), error=str(error))
 
 
 async def _heal_trashed(home: Home, parcel: Parcel, run_id: str, forget: Forget) -> None:

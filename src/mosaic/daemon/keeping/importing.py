@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import re
 import shutil
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -13,19 +16,55 @@ from typing import BinaryIO
 from mosaic.contracts.run_files import RunFiles
 from mosaic.contracts.run_record import Origin, Transition
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon.keeping.archive_format import CHUNK, RUN_PREFIX, ArchivedFile, refusal
+from mosaic.daemon.keeping.archive_format import (
+    CHUNK,
+    ENTRY_NAME,
+    RUN_PREFIX,
+    ArchivedFile,
+    refusal,
+)
 from mosaic.daemon.keeping.archive_reader import ArchiveIndex, RunArchive
+from mosaic.daemon.keeping.archive_writer import is_archived
+from mosaic.daemon.keeping.imported_documents import take_over_configs, usable_capabilities
 from mosaic.daemon.keeping.moved_paths import move_paths
 from mosaic.daemon.keeping.parcel import Parcel
 from mosaic.daemon.registry.entry import RunEntry
+from mosaic.daemon.registry.rows import RunRow
 from mosaic.daemon.registry.run_file import write_row_file
 from mosaic.errors import DiskSpaceError, StoreError
 from mosaic.files import write_all
 from mosaic.paths import Home
+from mosaic.telemetry.digest import metrics_digest
+from mosaic.telemetry.ingest import ingest_whole
+from mosaic.telemetry.journal_files import opened_journal, packed_path, stored_path
+from mosaic.wire.convert import record_from_proto, record_to_proto
 
 IMPORTED = "imported from an archive"
 # So much must stay free for the runs that are there.
 RESERVE = 50_000_000
+# Logs and journals shrink to a twentieth or a fiftieth; what shrinks further, and is not small
+# anyway, was most likely made to fill a disk.
+SMALL_RUN = 64_000_000
+MOST_PER_BYTE = 100
+LARGEST_RUN = 100_000_000_000
+MAX_NOTE = 2_000
+# Of a record alone; a client takes 64 MiB at most, with its config and manifest.
+MAX_RECORD_BYTES = 8_000_000
+# In a list, of which the same client wants thousands.
+MAX_LISTED_BYTES = 64_000
+# Stores are made from the journal, and run.json is written when all else is there.
+_MADE_HERE = re.compile(r"run\.json|telemetry\.[^/]*sqlite[^/]*")
+# Given anew by this home, or by nobody: a key from elsewhere could be one that is used here.
+_NOT_TAKEN_OVER: RunRow = {
+    "client_key": None,
+    "capabilities_digest": "",
+    "gpu_slots": "",
+    "slot": None,
+    "not_before": None,
+    "stalled": "",
+    "revision": 0,
+    "origin": Origin.IMPORTED.value,
+}
 
 
 class IncomingFile:
@@ -66,16 +105,35 @@ class IncomingFile:
                 self.path.unlink(missing_ok=True)
 
 
-def unpack(archive: RunArchive, parcel: Parcel, home: Home, now: float) -> RunEntry:
-    """Fill the parcel; returns the entry as it shall stand in this home's registry."""
-    _check_room(home, archive.index.bytes)
+def unpack(
+    archive: RunArchive,
+    parcel: Parcel,
+    home: Home,
+    now: float,
+    max_bytes: int = 0,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> RunEntry:
+    """Fill the parcel; returns the entry as it shall stand in this home's registry.
+
+    Whatever can be wrong with the run is found here, before the registry hears of it.
+    """
+    index = archive.index
+    files = taken_over(index)
+    size, limit = sum(item.size for item in files), max_bytes or largest_run(archive.size)
+    _check_limit(size, limit, archive.size)
+    _check_room(home, size)
     parcel.create()
     parcel.run.mkdir(mode=0o700)
-    archive.unpack(parcel.directory)
-    documents = [path for path in parcel.run.glob("*.json") if path.name != "run.json"]
-    documents += parcel.configs.glob("*.json")
-    move_paths(documents, archive.index.runs_folder, home.runs)
-    entry = imported_entry(archive.index, now)
+    archive.unpack(parcel.directory, files, should_stop)
+    notes = take_over_configs(parcel.configs, index.run_id)
+    documents = [*parcel.run.glob("*.json"), *parcel.configs.glob("*.json")]
+    move_paths(documents, index.runs_folder, home.runs)
+    journal = _journal_size(RunFiles(parcel.run))
+    _check_limit(size + journal, limit, archive.size)
+    _check_room(home, journal)
+    notes += _make_store(parcel, index, should_stop)
+    entry = imported_entry(index, now, notes)
+    check_shown(entry)
     try:
         write_row_file(RunFiles(parcel.run), entry.row)
     except OSError as error:
@@ -83,14 +141,87 @@ def unpack(archive: RunArchive, parcel: Parcel, home: Home, now: float) -> RunEn
     return entry
 
 
-def imported_entry(index: ArchiveIndex, now: float) -> RunEntry:
+def taken_over(index: ArchiveIndex) -> tuple[ArchivedFile, ...]:
+    """What is unpacked: all but what this home writes itself, and what belonged to a machine."""
+    return tuple(item for item in index.files if _is_taken_over(item.name))
+
+
+def _is_taken_over(name: str) -> bool:
+    if not name.startswith(RUN_PREFIX):
+        return name != ENTRY_NAME
+    inside = name.removeprefix(RUN_PREFIX)
+    return is_archived(inside) and not _MADE_HERE.fullmatch(inside)
+
+
+def largest_run(archive_size: int) -> int:
+    """How many bytes an archive may become on disk, unless a person says otherwise."""
+    return min(SMALL_RUN + MOST_PER_BYTE * archive_size, LARGEST_RUN)
+
+
+def _check_limit(size: int, limit: int, archive_size: int) -> None:
+    if size > limit:
+        raise refusal(
+            f"it has {archive_size / 1e6:,.1f} MB and would become {size / 1e6:,.1f} MB; "
+            f"{limit / 1e6:,.1f} MB is the limit",
+            hint="if you know where it came from, say how large it may become: "
+            f"`mosaic import --max-size {math.ceil(size / 1e6)}MB FILE`",
+        )
+
+
+def _journal_size(files: RunFiles) -> int:
+    """What a packed journal has when it is read; a plain one is as long as its file."""
+    if files.journal.exists() or not packed_path(files.journal).exists():
+        return 0
+    with opened_journal(files.journal) as journal:
+        return journal.size
+
+
+def _make_store(parcel: Parcel, index: ArchiveIndex, should_stop: Callable[[], bool]) -> list[str]:
+    """The store that came along is never opened: the journal says the same, and is only text."""
+    files = RunFiles(parcel.run)
+    had_store = any(item.name == RUN_PREFIX + files.telemetry.name for item in index.files)
+    if not stored_path(files.journal).exists():
+        lost = "its journal is missing, and with it all metrics, episodes and steps"
+        return [lost] if had_store else []
+    report = ingest_whole(index.run_id, files.journal, files.telemetry, should_stop)
+    if report is None:
+        raise StoreError("The daemon stops", hint="import the archive again")
+    row, notes = index.entry.row, []
+    unread = report.quarantined_total - int(str(row["quarantined_lines"]))
+    if unread > 0:
+        notes.append(f"lines of its journal that cannot be read: {unread:,}")
+    if row["metrics_digest"] and metrics_digest(files.telemetry) != row["metrics_digest"]:
+        notes.append("its journal does not hold the metrics that its record was made of")
+    return notes
+
+
+def imported_entry(index: ArchiveIndex, now: float, notes: Sequence[str]) -> RunEntry:
     """The record as it was, with a note in its history, and nothing that only held over there."""
-    row = {**index.entry.row, "gpu_slots": "", "slot": None, "not_before": None, "stalled": ""}
+    capabilities, problems = usable_capabilities(index.entry.capabilities)
+    row = {**index.entry.row, **_NOT_TAKEN_OVER}
     row["updated_at"] = now
-    row["origin"] = Origin.IMPORTED.value
     row["checkpoint_uri"] = _below_the_run(str(row["checkpoint_uri"]), index)
-    note = Transition(RunState.TERM, now, IMPORTED, int(str(row["attempt"])))
-    return replace(index.entry, row=row, transitions=(*index.entry.transitions, note))
+    reason = "; ".join([IMPORTED, *notes, *problems])[:MAX_NOTE]
+    note = Transition(RunState.TERM, now, reason, int(str(row["attempt"])))
+    return RunEntry(row, (*index.entry.transitions, note), capabilities)
+
+
+def check_shown(entry: RunEntry) -> None:
+    """Raise unless the record reaches a client as it is, alone and in a list of thousands."""
+    record = entry.record()
+    try:
+        message = record_to_proto(record)
+        is_same = record_from_proto(message) == record
+        listed = record_to_proto(replace(record, transitions=(), capabilities={})).ByteSize()
+    except (ValueError, TypeError, OverflowError) as error:
+        raise refusal(f"its record cannot be shown ({error})") from error
+    if not is_same:
+        raise refusal("its record cannot be shown as it is")
+    if listed > MAX_LISTED_BYTES or message.ByteSize() > MAX_RECORD_BYTES:
+        raise refusal(
+            f"its record has {message.ByteSize():,} bytes, {listed:,} of them in every list; "
+            f"{MAX_RECORD_BYTES:,} and {MAX_LISTED_BYTES:,} are the limits"
+        )
 
 
 def _below_the_run(uri: str, index: ArchiveIndex) -> str:
@@ -103,14 +234,14 @@ def has_same_content(directory: Path, index: ArchiveIndex) -> bool:
     """Whether a run's folder holds what the archive holds, apart from what an import rewrites."""
     return all(
         _is_same(directory / item.name.removeprefix(RUN_PREFIX), item)
-        for item in index.files
+        for item in taken_over(index)
         if _is_verbatim(item.name)
     )
 
 
 def _is_verbatim(name: str) -> bool:
     inside = name.removeprefix(RUN_PREFIX)
-    is_document = "/" not in inside and inside.endswith((".json", ".sqlite"))
+    is_document = "/" not in inside and inside.endswith(".json")
     return name.startswith(RUN_PREFIX) and not is_document
 
 

@@ -6,12 +6,12 @@ journal stays as it was written: it is history, and its hash is known.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.hostile_text import RUN_ID
+from mosaic.daemon.keeping.foreign_json import read_foreign_json
 from mosaic.files import atomic_write_json
 
 _BELOW_A_RUN = re.compile(rf"/({RUN_ID.pattern})((?:/[^/\0]+)*)/?")
@@ -22,8 +22,8 @@ def move_paths(documents: list[Path], old_runs: str, new_runs: Path) -> None:
         return
     for path in documents:
         try:
-            found = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError):
+            found = read_foreign_json(path)
+        except (OSError, ValueError):
             continue
         moved = moved_value(found, old_runs.rstrip("/"), str(new_runs))
         if moved != found:

@@ -39,7 +39,7 @@ def read_settings(path: Path) -> KeepingSettings:
         data = tomllib.loads(path.read_text())
     except FileNotFoundError:
         return KeepingSettings()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path} cannot be read: {error}", hint="mend it or remove it", field=path.name
         ) from error

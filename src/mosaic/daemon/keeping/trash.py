@@ -19,6 +19,7 @@ from mosaic.daemon.keeping.parcel import (
     size_below,
     take_in,
 )
+from mosaic.daemon.registry.columns import COUNT, TIME, storable_text
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.run_file import read_run_file
 from mosaic.errors import CorruptStoreError, RunStateError, UnknownRunError
@@ -30,6 +31,7 @@ log = get_logger(__name__)
 
 # Names of what is on its way out begin so; nobody restores it any more.
 GONE = ".gone-"
+MAX_NOTE = 1_000
 
 
 @dataclass(frozen=True)
@@ -72,18 +74,18 @@ class Trash:
         """What the registry knew; raises CorruptStoreError when that can be told no more."""
         parcel = self.found(run_id)
         try:
-            entry = RunEntry.from_dict(read_json(parcel.entry))
+            entry = RunEntry.from_json(parcel.entry.read_bytes())
             if entry.run_id != run_id:
                 raise CorruptStoreError(f"{parcel.entry} is about another run")
         except (OSError, ValueError, CorruptStoreError) as error:
             # run.json says it too, without the history.
-            row = read_run_file(RunFiles(parcel.run), run_id)
-            if row is None:
+            try:
+                return RunEntry(read_run_file(RunFiles(parcel.run), run_id), (), {})
+            except CorruptStoreError:
                 raise CorruptStoreError(
                     f"{parcel.entry} cannot be read: {error}",
                     hint=f"the run's files are in {parcel.run}",
                 ) from error
-            return RunEntry(row, (), {})
         return entry
 
     def runs(self) -> list[TrashedRun]:
@@ -100,12 +102,14 @@ class Trash:
         notes = self._notes(parcel)
         run = notes.get("run")
         name = run.get("run_name") if isinstance(run, dict) else None
-        try:
-            deleted_at, size = float(notes["deleted_at"]), int(notes["bytes"])
-        except (KeyError, TypeError, ValueError):
-            deleted_at, size = parcel.directory.stat().st_mtime, size_below(parcel.directory)
-        reason = str(notes.get("reason", "unknown"))
-        return TrashedRun(run_id, str(name or run_id), deleted_at, size, reason)
+        deleted_at, size = notes.get("deleted_at"), notes.get("bytes")
+        if TIME.problem(deleted_at):
+            deleted_at = parcel.directory.stat().st_mtime
+        if COUNT.problem(size):
+            size = size_below(parcel.directory)
+        reason = storable_text(str(notes.get("reason", "unknown")))[:MAX_NOTE]
+        shown_name = storable_text(str(name or run_id))[:MAX_NOTE]
+        return TrashedRun(run_id, shown_name, deleted_at, size, reason)
 
     @staticmethod
     def _notes(parcel: Parcel) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 
@@ -11,7 +12,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.daemon.keeping.custody import Custody, disk_errors
 from mosaic.daemon.keeping.parcel import Parcel, give_all_back, size_of_run
 from mosaic.daemon.keeping.trash import discard
-from mosaic.errors import RunStateError, StoreError
+from mosaic.errors import RunStateError, StoreError, UnknownRunError
 from mosaic.logs import get_logger
 from mosaic.paths import checked_run_id
 
@@ -34,6 +35,8 @@ class TrashKeeper:
     async def _delete(self, run_id: str, for_good: bool, reason: str) -> Deletion:
         registry = self._custody.registry
         async with self._custody.moving:
+            if run_id in registry.set_aside:
+                return await self._delete_set_aside(run_id, for_good)
             await self._custody.over(run_id, "deleted")
             if run_id in self._custody.archiving:
                 raise RunStateError("The run is being archived", hint="delete it afterwards")
@@ -58,6 +61,23 @@ class TrashKeeper:
             self._custody.supervisor.feed.notify(run_id)
         log.info("run.deleted", run_id=run_id, bytes=size, reason=reason, for_good=for_good)
         return Deletion(size, is_in_trash=not for_good)
+
+    async def _delete_set_aside(self, run_id: str, for_good: bool) -> Deletion:
+        """Nothing could bring it back from the trash, so it goes for good or not at all."""
+        registry = self._custody.registry
+        if not for_good:
+            raise RunStateError(
+                f"The run is set aside ({registry.set_aside[run_id]}) and could not be restored",
+                hint=f"`mosaic delete --for-good {run_id}` removes its files",
+            )
+        size = await asyncio.to_thread(size_of_run, self._home, run_id)
+        with contextlib.suppress(UnknownRunError):  # most have no row any more
+            await registry.delete(run_id)
+        with disk_errors("The run cannot be deleted"):
+            await asyncio.to_thread(discard, self._home, run_id)
+        registry.forget_set_aside(run_id)
+        log.info("run.deleted", run_id=run_id, bytes=size, reason=USER, for_good=True)
+        return Deletion(size, is_in_trash=False)
 
     async def _forget_trashed(self, parcel: Parcel, run_id: str) -> None:
         try:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS, row_problem
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.row_checksum import row_checksum
 from mosaic.daemon.registry.rows import (
     LIST_COLUMNS,
-    RUN_COLUMNS,
-    TRANSITION_COLUMNS,
     RunRow,
     capabilities_document,
     record_of,
@@ -27,7 +26,6 @@ from mosaic.errors import CorruptStoreError, UnknownRunError
 
 # Above this the memory of finished runs (about 1.5 kB each) is given back.
 MAX_REMEMBERED = 20_000
-_LISTED = LIST_COLUMNS.replace(" ", "").split(",")
 _SELECT_SOME = f"SELECT {LIST_COLUMNS} FROM runs WHERE run_id IN (SELECT value FROM json_each(?))"
 _NEWEST_FIRST = "ORDER BY created_at DESC, run_id DESC"
 
@@ -49,7 +47,9 @@ class RunFilter:
 class RegistryReader:
     """Used by one thread."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, on_unusable: Callable[[str, str], None]) -> None:
+        """`on_unusable` hears of each run that is left out of an answer, and why."""
+        self._on_unusable = on_unusable
         self._connection = connect_read_only(path)
         self._records: dict[str, RunRecord] = {}
         self._connection.create_function("holds", 4, _holds, deterministic=True)
@@ -66,12 +66,23 @@ class RegistryReader:
                 rows = self._connection.execute(f"SELECT {LIST_COLUMNS} {query}", values)
             else:
                 rows = self._connection.execute(_SELECT_SOME, (json.dumps(changed),))
-            self._records.update((row[0], record_of(row)) for row in rows)
+            self._remember(rows)
             total = len(chosen)
             if limit:
                 count = f"SELECT count(*) FROM runs {where}"
                 (total,) = self._connection.execute(count, values).fetchone()
-        return [self._records[run_id] for run_id, _ in chosen], total
+        known = self._records
+        return [known[run_id] for run_id, _ in chosen if run_id in known], total
+
+    def _remember(self, rows: Iterable[Sequence[Any]]) -> None:
+        for row in rows:
+            try:
+                self._records[row[0]] = record_of(row)
+            except (KeyError, ValueError, TypeError) as error:
+                # Changed since the start, which checks every row. One bad row must not hide all
+                # others; the next start sets it aside.
+                self._records.pop(row[0], None)
+                self._on_unusable(row[0], f"{type(error).__name__}: {error}")
 
     def _changed(self, chosen: list[tuple[str, int]]) -> list[str]:
         """Runs to be read, because they changed since they were last listed.
@@ -99,12 +110,7 @@ class RegistryReader:
 
     def get(self, run_id: str) -> RunRecord:
         """The whole record; raises rather than show a damaged one."""
-        entry = self.entry(run_id)
-        return replace(
-            record_of([entry.row[name] for name in _LISTED]),
-            transitions=entry.transitions,
-            capabilities=entry.capabilities,
-        )
+        return self.entry(run_id).record()
 
     def entry(self, run_id: str) -> RunEntry:
         """All there is about a run; raises like `get`."""
@@ -118,6 +124,8 @@ class RegistryReader:
                 )
             _check(values, run_id)
             row: RunRow = dict(zip(RUN_COLUMNS, values, strict=False))
+            if problem := row_problem(row):
+                raise _unusable(f"run {run_id}", problem)
             return RunEntry(
                 row,
                 self._transitions(run_id),
@@ -130,7 +138,13 @@ class RegistryReader:
             "SELECT run_id FROM runs WHERE state != ? ORDER BY created_at, run_id",
             (RunState.TERM.value,),
         ).fetchall()
-        return [self.get(run_id) for (run_id,) in rows]
+        records = []
+        for (run_id,) in rows:
+            try:
+                records.append(self.get(run_id))
+            except CorruptStoreError as error:
+                self._on_unusable(run_id, error.message)
+        return records
 
     def find_client_key(self, key: str) -> str | None:
         row = self._connection.execute(
@@ -149,6 +163,9 @@ class RegistryReader:
         ).fetchall()
         for row in rows:
             _check(row, run_id)
+            named = dict(zip(TRANSITION_COLUMNS, row, strict=False))
+            if problem := row_problem(named, TRANSITION_COLUMNS):
+                raise _unusable(f"run {run_id}", f"its history: {problem}")
         return tuple(transition_of(row[2:6]) for row in rows)
 
     def _capabilities(self, digest: str) -> dict[str, Any]:
@@ -157,8 +174,12 @@ class RegistryReader:
         ).fetchone()
         if row is None:
             return {}
-        capabilities: dict[str, Any] = json.loads(row[0])
-        if capabilities_document(capabilities)[0] != digest:
+        try:
+            capabilities: dict[str, Any] = json.loads(row[0])
+            is_whole = capabilities_document(capabilities)[0] == digest
+        except (ValueError, RecursionError):
+            is_whole = False
+        if not is_whole:
             raise _damaged("the capabilities of a worker")
         return capabilities
 
@@ -191,6 +212,13 @@ def _holds(needle: str, *texts: str) -> bool:
 def _check(row: Sequence[Any], run_id: str) -> None:
     if row_checksum(row[:-1]) != row[-1]:
         raise _damaged(f"run {run_id}")
+
+
+def _unusable(what: str, problem: str) -> CorruptStoreError:
+    return CorruptStoreError(
+        f"The registry's entry of {what} cannot be used: {problem}",
+        hint="restart the daemon; it sets the entry aside and serves everything else",
+    )
 
 
 def _damaged(what: str) -> CorruptStoreError:

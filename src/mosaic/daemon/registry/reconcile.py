@@ -9,7 +9,7 @@ attempt: adopts a live one, records an exit, or finds it lost.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mosaic.contracts.hostile_text import is_run_id
@@ -19,6 +19,7 @@ from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunS
 from mosaic.daemon.registry.rows import RunRow, columns_of
 from mosaic.daemon.registry.run_file import read_run_file
 from mosaic.daemon.registry.store import RegistryStore
+from mosaic.errors import CorruptStoreError
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 
@@ -35,8 +36,8 @@ REVISION_LEAP = 1_000_000
 class Reconciliation:
     recreated: tuple[str, ...] = ()
     corrected: tuple[str, ...] = ()
-    # Directories whose run.json says nothing; they are left alone.
-    unreadable: tuple[str, ...] = ()
+    # Why a directory cannot become a run, by its name; such directories are left alone.
+    unreadable: dict[str, str] = field(default_factory=dict)
 
 
 def reconcile(store: RegistryStore, home: Home, now: float) -> Reconciliation:
@@ -51,21 +52,30 @@ def reconcile(store: RegistryStore, home: Home, now: float) -> Reconciliation:
     ]
     store.next_slot = max(store.next_slot, 1 + _highest_slot(home.configs))
     store.revision += REVISION_LEAP
-    return Reconciliation(tuple(recreated), tuple(corrected), tuple(unreadable))
+    return Reconciliation(tuple(recreated), tuple(corrected), unreadable)
 
 
-def _recreate(store: RegistryStore, home: Home, run_ids: set[str]) -> tuple[list[str], list[str]]:
-    recreated, unreadable = [], []
+def _recreate(
+    store: RegistryStore, home: Home, run_ids: set[str]
+) -> tuple[list[str], dict[str, str]]:
+    recreated: list[str] = []
+    unreadable: dict[str, str] = {}
     # Of two submissions with one client key the launched one counts, else the first.
     for run_id in sorted(run_ids, key=lambda name: (not _attempts(home.run(name)), name)):
         files = home.run(run_id)
-        row = read_run_file(files)
-        if row is None:
-            unreadable.append(run_id)
-            log.error("run.unreadable", run_id=run_id, path=str(files.record))
-        elif _is_duplicate(store, row):
+        try:
+            row = _row_in(files)
+        except CorruptStoreError as error:
+            unreadable[run_id] = error.message
+            log.error("run.unreadable", run_id=run_id, path=str(files.record), reason=error.message)
+            continue
+        if _is_duplicate(store, row):
             # Lost the race of two submissions; its submitter was told the other run's id.
-            files.directory.rename(home.trash / run_id)
+            try:
+                files.directory.rename(home.trash / run_id)
+            except OSError as error:
+                unreadable[run_id] = f"another run has its client key: {error.strerror}"
+                continue
             log.info("run.discarded", run_id=run_id, client_key=row["client_key"])
         else:
             store.insert(row, _life(row, files))
@@ -86,7 +96,7 @@ def _life(row: RunRow, files: RunFiles) -> list[Transition]:
     life = [Transition(RunState.INIT, created_at, "submitted", 0)]
     attempts = _attempts(files)
     if attempts:
-        life += _launches(files, 1, attempts[-1], created_at)
+        life += _launches(files, attempts, created_at)
     if row["state"] == RunState.TERM:
         life.append(_ending(row))
     elif attempts:
@@ -105,10 +115,11 @@ def _correct(store: RegistryStore, files: RunFiles, is_present: bool, now: float
         )
         changes["finished_at"] = now
         story = [Transition(RunState.TERM, now, failure.message, attempt)]
-    elif (ended := read_run_file(files)) and ended["state"] == RunState.TERM:
+    elif ended := _row_of_end(files):
         changes, story = ended, [_ending(ended)]
     elif (attempts := _attempts(files)) and attempts[-1] > attempt:
-        story = _settled(files, row, now) + _launches(files, attempt + 1, attempts[-1], now)
+        later = [number for number in attempts if number > attempt]
+        story = _settled(files, row, now) + _launches(files, later, now)
         changes = {
             "state": RunState.HSHK.value,
             "attempt": attempts[-1],
@@ -121,6 +132,21 @@ def _correct(store: RegistryStore, files: RunFiles, is_present: bool, now: float
     for transition in story:
         store.add_transition(run_id, transition)
     return True
+
+
+def _row_in(files: RunFiles) -> RunRow:
+    if files.directory.is_symlink() or not files.directory.is_dir():
+        # What a link leads to is not ours: whoever is told the run's id could be shown anything.
+        raise CorruptStoreError("its folder is a link or a file")
+    return read_run_file(files)
+
+
+def _row_of_end(files: RunFiles) -> RunRow | None:
+    try:
+        row = read_run_file(files)
+    except CorruptStoreError:
+        return None  # the row is sound and stays
+    return row if row["state"] == RunState.TERM else None
 
 
 def _ending(row: RunRow) -> Transition:
@@ -139,12 +165,12 @@ def _settled(files: RunFiles, row: RunRow, now: float) -> list[Transition]:
     return settled
 
 
-def _launches(files: RunFiles, first: int, last: int, at: float) -> list[Transition]:
+def _launches(files: RunFiles, numbers: list[int], at: float) -> list[Transition]:
     launches = []
-    for number in range(first, last + 1):
+    for number in numbers:
         attempt = files.attempt(number)
         launches.append(Transition(RunState.HSHK, _launched_at(attempt) or at, FOUND, number))
-        if number < last:
+        if number < numbers[-1]:
             if _has_started(attempt):
                 launches.append(Transition(RunState.FAULT, at, FOUND, number))
             launches.append(Transition(RunState.INIT, at, FOUND, number))

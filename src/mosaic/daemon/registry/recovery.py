@@ -15,9 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mosaic.daemon.mounts import NETWORK, filesystem_type
+from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS
+from mosaic.daemon.registry.quarantine import (
+    kept_reasons,
+    set_aside_capabilities,
+    set_aside_rows,
+)
 from mosaic.daemon.registry.reconcile import Reconciliation, reconcile
 from mosaic.daemon.registry.row_checksum import row_checksum
-from mosaic.daemon.registry.rows import RUN_COLUMNS, TRANSITION_COLUMNS
 from mosaic.daemon.registry.run_file import write_run_file
 from mosaic.daemon.registry.schema import (
     check_header,
@@ -48,6 +53,8 @@ class RecoveryReport:
     quarantined: Path | None = None
     is_backup_restored: bool = False
     reconciliation: Reconciliation = field(default_factory=Reconciliation)
+    # Why a run cannot be shown, by its id: found now, or by an earlier start.
+    set_aside: dict[str, str] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
@@ -87,12 +94,24 @@ def _open(home: Home) -> tuple[sqlite3.Connection, RecoveryReport]:
         migrate(connection)
         store = RegistryStore(connection)
         connection.execute("BEGIN IMMEDIATE")
+        set_aside_rows(store, home, time.time())
+        set_aside_capabilities(store, home)
         reconciliation = reconcile(store, home, time.time())
         store.save_counters()
         connection.execute("COMMIT")
+        set_aside = _set_aside_runs(store, home, reconciliation)
         back_up(connection, home.registry_backup)
         on_failure.pop_all()
-    return connection, RecoveryReport(damage, quarantined, is_restored, reconciliation)
+    return connection, RecoveryReport(damage, quarantined, is_restored, reconciliation, set_aside)
+
+
+def _set_aside_runs(
+    store: RegistryStore, home: Home, reconciliation: Reconciliation
+) -> dict[str, str]:
+    """Runs that came back from their run.json are none of them."""
+    reasons = {**reconciliation.unreadable, **kept_reasons(home)}
+    known = {run_id for (run_id,) in store.connection.execute("SELECT run_id FROM runs")}
+    return {run_id: reason for run_id, reason in reasons.items() if run_id not in known}
 
 
 def _sound_connection(home: Home) -> tuple[sqlite3.Connection, str, Path | None, bool]:
@@ -150,7 +169,7 @@ def verify(connection: sqlite3.Connection) -> None:
         raise CorruptStoreError(f"integrity check: {str(complaint)[:200]}")
     for table, columns in (
         ("runs", _columns_of_runs(connection)),
-        ("transitions", TRANSITION_COLUMNS),
+        ("transitions", tuple(TRANSITION_COLUMNS)),
         ("meta", ("id", "next_slot", "revision")),
     ):
         query = f"SELECT {', '.join(columns)}, checksum FROM {table}"

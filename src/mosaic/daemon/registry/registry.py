@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import RunState
+from mosaic.daemon.registry import quarantine
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.reader import RegistryReader, RunFilter
 from mosaic.daemon.registry.recovery import RecoveryReport, back_up, open_registry
@@ -39,6 +40,8 @@ class Registry:
     def __init__(self, home: Home, connection: sqlite3.Connection, report: RecoveryReport) -> None:
         # What the start had to mend; its sentence is empty when nothing was wrong.
         self.recovery = report
+        # Why a run is not shown, by its id; grows when a row becomes unusable while we serve.
+        self.set_aside = dict(report.set_aside)
         self._home = home
         self._writer = RegistryWriter(connection, lambda: connect(home.registry), self._keep_end)
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="registry-reader")
@@ -124,6 +127,17 @@ class Registry:
         chosen = wanted or RunFilter()
         return await self._read(lambda reader: reader.select(chosen))
 
+    def note_unusable(self, run_id: str, reason: str) -> None:
+        """From any thread: what is stored of this run cannot be shown."""
+        if run_id not in self.set_aside:
+            self.set_aside[run_id] = reason
+            log.error("run.unusable", run_id=run_id, reason=reason)
+
+    def forget_set_aside(self, run_id: str) -> None:
+        """Its files are gone."""
+        quarantine.forget(self._home, run_id)
+        self.set_aside.pop(run_id, None)
+
     async def backup(self) -> None:
         """Copy the registry to its backup; costs nothing when nothing has changed."""
         revision = self.revision
@@ -155,7 +169,7 @@ class Registry:
     def _read_now(self, query: Callable[[RegistryReader], T]) -> T:
         try:
             if self._reader is None:
-                self._reader = RegistryReader(self._home.registry)
+                self._reader = RegistryReader(self._home.registry, self.note_unusable)
             return query(self._reader)
         except sqlite3.Error as error:
             raise store_error(error) from error

@@ -5,67 +5,19 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureReason, Outcome, RunState
+from mosaic.daemon.registry.columns import (
+    MAX_FAILURE_TEXT,
+    RUN_COLUMNS,
+    TRANSITION_COLUMNS,
+    storable_text,
+)
 from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
 
-# Every column of `runs` but the checksum, in the order in which the checksum takes them.
-RUN_COLUMNS: dict[str, type] = {
-    "run_id": str,
-    "client_key": str,
-    "run_name": str,
-    "worker": str,
-    "state": str,
-    "outcome": str,
-    "attempt": int,
-    "priority": int,
-    "created_at": float,
-    "updated_at": float,
-    "started_at": float,
-    "finished_at": float,
-    "agent_id": str,
-    "worker_id": str,
-    "env_id": str,
-    "failure_json": str,
-    "exit_code": int,
-    "signal": int,
-    "stop_reason": str,
-    "stop_requested": int,
-    "stalled": str,
-    "last_heartbeat_at": float,
-    "steps": int,
-    "total_steps": int,
-    "episodes": int,
-    "total_episodes": int,
-    "last_return": float,
-    "mean_return": float,
-    "steps_per_second": float,
-    "cpus": int,
-    "memory_mb": int,
-    "gpu_slots": str,
-    "checkpoint_uri": str,
-    "metrics_digest": str,
-    "capabilities_digest": str,
-    "config_digest": str,
-    "quarantined_lines": int,
-    "not_before": float,
-    "slot": int,
-    "revision": int,
-    "pinned": int,
-    "group_name": str,
-    "origin": str,
-}
-# Columns younger than the first registry, with what they hold for a run from before.
-YOUNGER_COLUMNS: dict[str, SqlValue] = {
-    "pinned": 0,
-    "group_name": "",
-    "origin": Origin.HERE.value,
-}
-TRANSITION_COLUMNS = ("run_id", "n", "state", "at", "reason", "attempt")
 # What a list shows, in the order `record_of` unpacks it.
 LIST_COLUMNS = (
     "run_id, run_name, worker, state, outcome, attempt, priority, created_at, updated_at,"
@@ -75,6 +27,7 @@ LIST_COLUMNS = (
     " checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group_name,"
     " origin"
 )
+LISTED = tuple(LIST_COLUMNS.replace(" ", "").split(","))
 PROGRESS_COLUMNS = (
     "steps",
     "total_steps",
@@ -90,27 +43,12 @@ _OUTCOMES[None] = None
 _ORIGINS = {origin.value: origin for origin in Origin}
 _NO_PROGRESS = Progress()
 _NO_VALUES = (0, 0, None, None, None, None, None)
-_MAX_INTEGER = 2**63 - 1
 
 RunRow = dict[str, SqlValue]
 
 
 def storable(column: str, value: Any) -> SqlValue:
-    """Exactly the value SQLite will give back, so that a checksum taken now still fits then."""
-    if value is None:
-        return None
-    kind = RUN_COLUMNS[column]
-    if kind is float:
-        number = float(value) + 0.0  # SQLite keeps no negative zero
-        return None if math.isnan(number) else number
-    if kind is int:
-        return max(-_MAX_INTEGER, min(int(value), _MAX_INTEGER))
-    return storable_text(str(value))
-
-
-def storable_text(text: str) -> str:
-    """Workers may send lone surrogates, which no database can hold."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return RUN_COLUMNS[column].storable(value)
 
 
 def columns_of(changes: Mapping[str, Any]) -> RunRow:
@@ -210,9 +148,11 @@ def failure_of_text(text: str) -> FailureReason:
 
 def _failure_text(failure: FailureReason) -> str:
     fields = failure.to_dict()
+    for name in ("exit_code", "signal"):
+        fields[name] = storable(name, fields[name])
     return json.dumps(
         {
-            key: storable_text(item) if isinstance(item, str) else item
+            key: storable_text(item)[:MAX_FAILURE_TEXT] if isinstance(item, str) else item
             for key, item in fields.items()
         }
     )
@@ -229,14 +169,9 @@ def transition_of(values: Sequence[Any]) -> Transition:
 
 
 def transition_row(run_id: str, n: int, transition: Transition) -> tuple[SqlValue | bytes, ...]:
-    values = (
-        run_id,
-        n,
-        transition.state.value,
-        float(transition.at) + 0.0,
-        storable_text(transition.reason),
-        int(transition.attempt),
-    )
+    told = (run_id, n, transition.state, transition.at, transition.reason, transition.attempt)
+    columns = TRANSITION_COLUMNS.values()
+    values = [column.storable(value) for column, value in zip(columns, told, strict=True)]
     return (*values, row_checksum(values))
 
 

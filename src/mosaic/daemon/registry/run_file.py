@@ -6,22 +6,16 @@ that is lost can so be rebuilt from the runs' directories, with the right names 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from mosaic.contracts.run_files import RunFiles
 from mosaic.contracts.run_record import RunRecord
-from mosaic.contracts.run_state import RunState
+from mosaic.daemon.registry.columns import RUN_COLUMNS, YOUNGER_COLUMNS, row_problem
 from mosaic.daemon.registry.row_checksum import row_checksum
-from mosaic.daemon.registry.rows import (
-    RUN_COLUMNS,
-    YOUNGER_COLUMNS,
-    RunRow,
-    row_of,
-    storable,
-)
-from mosaic.files import atomic_write_json
+from mosaic.daemon.registry.rows import RunRow, row_of
+from mosaic.errors import CorruptStoreError
+from mosaic.files import atomic_write_json, read_json
 
 RUN_FILE_VERSION = 3
 # What files of earlier versions do not have.
@@ -54,25 +48,31 @@ def write_row_file(files: RunFiles, row: RunRow) -> None:
     atomic_write_json(files.record, document)
 
 
-def read_run_file(files: RunFiles, run_id: str = "") -> RunRow | None:
-    """The row as it was written, or None when the file is missing or damaged.
+def read_run_file(files: RunFiles, run_id: str = "") -> RunRow:
+    """The row as it was written; raises CorruptStoreError, which says what is wrong with it.
 
     The folder is named after its run, except in a parcel: then `run_id` says whose it must be.
     """
+    name = files.record.name
     try:
-        document: Any = json.loads(files.record.read_bytes())
-        version, stored = document["version"], document["run"]
-        younger = {name: YOUNGER_COLUMNS[name] for name in _YOUNGER[version]}
-        known = [name for name in RUN_COLUMNS if name not in younger]
-        row: RunRow = {name: storable(name, stored[name]) for name in known}
-        if document["checksum"] != _checksum(row) or row["run_id"] != (
-            run_id or files.directory.name
-        ):
-            return None
-        RunState(str(row["state"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return {**row, **younger}
+        document: Any = read_json(files.record)
+        if document is None:
+            raise CorruptStoreError(f"{name} is missing")
+        stored, checksum = document["run"], document["checksum"]
+        younger = {column: YOUNGER_COLUMNS[column] for column in _YOUNGER[document["version"]]}
+        known = [column for column in RUN_COLUMNS if column not in younger]
+        row: RunRow = {**{column: stored[column] for column in known}, **younger}
+    except OSError as error:
+        raise CorruptStoreError(f"{name} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise CorruptStoreError(f"{name} is no record of a run") from error
+    if problem := row_problem(row):
+        raise CorruptStoreError(f"{name}: {problem}")
+    if checksum != _checksum({column: row[column] for column in known}):
+        raise CorruptStoreError(f"{name} does not match its checksum")
+    if row["run_id"] != (run_id or files.directory.name):
+        raise CorruptStoreError(f"{name} speaks of the run {row['run_id']}")
+    return row
 
 
 def _checksum(row: RunRow) -> str:

@@ -12,14 +12,15 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import LEGAL_TRANSITIONS, RunState
+from mosaic.daemon.registry.columns import RUN_COLUMNS
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
 from mosaic.daemon.registry.rows import (
-    RUN_COLUMNS,
     RunRow,
     capabilities_document,
     columns_of,
     row_of,
+    storable,
     transition_row,
 )
 from mosaic.daemon.registry.run_file import NewRun
@@ -112,7 +113,7 @@ class RegistryStore:
         changed = self._encoded(changes)
         if transition is not None:
             self._check_legal(run_id, expected_state, transition, changed)
-            changed.update(state=transition.state.value, attempt=int(transition.attempt))
+            changed.update(columns_of({"state": transition.state, "attempt": transition.attempt}))
         elif expected_state is RunState.TERM and VERDICT & changed.keys():
             raise RunStateError(f"Run {run_id} is over; its outcome is final")
         self.write(row, changed, transition.at if transition else time.time())
@@ -182,7 +183,7 @@ class RegistryStore:
     def write(self, row: RunRow, changed: Mapping[str, SqlValue], at: float) -> None:
         """Change the row in place, here and in the table."""
         row.update(changed)
-        row["updated_at"] = float(at)
+        row["updated_at"] = storable("updated_at", at)
         row["revision"] = self._next_revision()
         values = [row[name] for name in _MUTABLE]
         checksum = row_checksum(row.values())

@@ -7,6 +7,7 @@ reconnects goes on exactly behind what it has.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,19 +91,24 @@ class LogTail:
         return self._open(follower)
 
     def _open(self, path: Path) -> bool:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
+            fd = os.open(path, flags)
+        except OSError:
+            return False  # there is none, or what has its name cannot be read
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(fd)
             return False
         self.close()
-        self._fd, self._inode = fd, os.fstat(fd).st_ino
+        self._fd, self._inode = fd, status.st_ino
         return True
 
 
 def _inode(path: Path) -> int | None:
     try:
         return path.stat().st_ino
-    except FileNotFoundError:
+    except OSError:
         return None
 
 

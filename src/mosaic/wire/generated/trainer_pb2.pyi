@@ -536,12 +536,14 @@ class ArchiveRunRequest(_message.Message):
     def __init__(self, run_id: _Optional[str] = ...) -> None: ...
 
 class ArchiveChunk(_message.Message):
-    __slots__ = ("data", "total_bytes")
+    __slots__ = ("data", "total_bytes", "max_unpacked_bytes")
     DATA_FIELD_NUMBER: _ClassVar[int]
     TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAX_UNPACKED_BYTES_FIELD_NUMBER: _ClassVar[int]
     data: bytes
     total_bytes: int
-    def __init__(self, data: _Optional[bytes] = ..., total_bytes: _Optional[int] = ...) -> None: ...
+    max_unpacked_bytes: int
+    def __init__(self, data: _Optional[bytes] = ..., total_bytes: _Optional[int] = ..., max_unpacked_bytes: _Optional[int] = ...) -> None: ...
 
 class ImportRunResponse(_message.Message):
     __slots__ = ("run", "files", "bytes")
