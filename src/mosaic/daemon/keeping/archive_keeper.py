@@ -13,7 +13,7 @@ from mosaic.daemon.keeping.archive_reader import ArchiveIndex, RunArchive
 from mosaic.daemon.keeping.archive_writer import ArchiveStream
 from mosaic.daemon.keeping.custody import Custody, disk_errors
 from mosaic.daemon.keeping.importing import IncomingFile, has_same_content, unpack
-from mosaic.daemon.keeping.parcel import Parcel, remove, size_of_run
+from mosaic.daemon.keeping.parcel import Parcel, make_durable, remove, size_of_run
 from mosaic.errors import ConfigError, RunStateError, UnknownRunError
 from mosaic.files import atomic_write_json
 from mosaic.logs import get_logger
@@ -74,6 +74,7 @@ class ArchiveKeeper:
                     entry = await asyncio.to_thread(
                         unpack, archive, parcel, self._home, time.time()
                     )
+                    await asyncio.to_thread(make_durable, parcel)
             async with self._custody.moving:
                 await self._refuse_known(index)  # another import may have been faster
                 with disk_errors("The archive cannot be unpacked"):

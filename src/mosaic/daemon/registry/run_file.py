@@ -21,7 +21,7 @@ from mosaic.daemon.registry.rows import (
     row_of,
     storable,
 )
-from mosaic.files import atomic_write_json
+from mosaic.files import atomic_write_json, make_directory
 
 # Version 1 knew neither pins nor groups.
 RUN_FILE_VERSION = 2
@@ -39,7 +39,7 @@ class NewRun:
 
 def write_run_file(files: RunFiles, new: NewRun) -> None:
     """Must happen before `Registry.create_run`: recovery relies on every run having this file."""
-    files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(files.directory, mode=0o700)
     write_row_file(files, row_of(new.record, new.client_key, new.config_digest))
 
 
