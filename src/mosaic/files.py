@@ -58,8 +58,11 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
     """
     if path.is_dir():
         return
-    make_directory(path.parent)
-    path.mkdir(mode=mode, exist_ok=True)
+    try:
+        path.mkdir(mode=mode, exist_ok=True)
+    except FileNotFoundError:
+        make_directory(path.parent)
+        path.mkdir(mode=mode, exist_ok=True)
     with contextlib.suppress(PermissionError):  # above may be a folder we can write but not read
         sync_directory(path.parent)
 

@@ -34,7 +34,10 @@ async def pieces_of(archive: Path) -> AsyncIterator[tuple[bytes, int]]:
 
 
 async def places(root: Path) -> dict[str, str]:
-    """Where each of the runs in `runs.json` is, whole: "there", "in the trash" or "gone"."""
+    """Where each of the runs in `runs.json` is, whole: "there", "in the trash" or "gone".
+
+    A row whose files are gone is a place of its own.
+    """
     home = Home(root / "home")
     pictures = json.loads((root / "runs.json").read_text())
 
@@ -70,6 +73,8 @@ async def _place(
         await keeping.trash.restore(run_id)
         place = "in the trash"
     found = picture(home, run_id)
+    if not any("/runs/" in name for name in found):
+        return "a row without files"
     damaged = sorted(name for name, digest in whole.items() if found.get(name) != digest)
     assert not damaged, f"{place}, without {damaged}"
     assert (await registry.get(run_id)).transitions, f"{place}, without its history"

@@ -20,7 +20,7 @@ from tests.crash_states.recorder import record
 
 WRITERS = (
     *("atomic_file", "registry", "submission", "checkpoints", "journal", "published_chunks"),
-    *("ingest", "journal_packing", "archive_file", "importing", "trash"),
+    *("attempt_end", "ingest", "journal_packing", "archive_file", "importing", "trash"),
 )
 CARELESS = {
     "careless_files.in_place": "torn",

@@ -15,6 +15,11 @@ from tests.crash_states.proof import Announce
 from tests.registry_samples import end, launch, new_run, submit
 
 FIRST, SECOND = "01JQ0000000000000000000001", "01JQ0000000000000000000002"
+# Until the first start has succeeded, a file that never held anything may be set aside.
+NEVER_USED = tuple(
+    f"The registry was unusable ({damage})"
+    for damage in ("it has no tables", "its header is damaged")
+)
 STAGES = ("unknown", "submitted", "launched", "ended", "pinned")
 
 
@@ -74,7 +79,7 @@ def _stage(record: RunRecord) -> str:
 
 
 def complaint(recovered: Recovered, said: Sequence[str]) -> str:
-    if recovered.damage and said:  # a file that never held anything may be set aside
+    if recovered.damage and (said or not recovered.damage.startswith(NEVER_USED)):
         return recovered.damage
     for run_id in (FIRST, SECOND):
         stage = recovered.stages.get(run_id, "unknown")

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mosaic.daemon.keeping.keeper import Keeping
+from mosaic.daemon.keeping.trash import discard
 from mosaic.daemon.registry.registry import Registry
 from mosaic.paths import Home
 from tests.crash_states.kept_homes import places, with_keeping
 from tests.crash_states.proof import Announce
 from tests.kept_runs import finished_run, picture
 
-RUN_IDS = ("01JQ0000000000000000000001", "01JQ0000000000000000000002")
+RUN_IDS = tuple(f"01JQ000000000000000000000{number}" for number in (1, 2, 3))
 # Where a run may be while something is done to it, and where it must be afterwards.
 PLACES = {
     "": ("there",),
@@ -26,6 +27,8 @@ PLACES = {
     "done empty": ("gone",),
     "begun delete_for_good": ("there", "in the trash", "gone"),
     "done delete_for_good": ("gone",),
+    "begun discard": ("there", "a row without files", "gone"),
+    "done discard": ("gone",),
 }
 
 
@@ -50,7 +53,7 @@ def write(root: Path, announce: Announce) -> None:
 
 
 async def _write(home: Home, announce: Announce) -> None:
-    first, second = RUN_IDS
+    first, second, third = RUN_IDS
 
     async def act(registry: Registry, keeping: Keeping) -> None:
         for verb, run_id in (
@@ -59,12 +62,16 @@ async def _write(home: Home, announce: Announce) -> None:
             ("delete", first),
             ("empty", first),
             ("delete_for_good", second),
+            ("discard", third),
         ):
             announce(f"begun {verb} {run_id}")
             if verb == "empty":
                 await keeping.trash.empty([run_id])
             elif verb == "restore":
                 await keeping.trash.restore(run_id)
+            elif verb == "discard":  # what deleting for good comes down to on a full disk
+                discard(home, run_id)
+                await registry.delete(run_id)
             else:
                 await keeping.trash.delete(run_id, for_good=verb == "delete_for_good")
             announce(f"done {verb} {run_id}")

@@ -49,7 +49,6 @@ class Parcel(NamedTuple):
         self.directory.mkdir(mode=0o700)
         self.configs.mkdir(mode=0o700)
         # Before anything is moved in: a folder that a power cut takes away takes it along.
-        sync_directory(self.directory)
         sync_directory(self.directory.parent)
 
 

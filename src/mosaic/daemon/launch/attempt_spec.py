@@ -42,7 +42,7 @@ class SpecBuilder:
             config_path = self._home.worker_config(record.run_id, slot)
             atomic_write_json(config_path, worker_config(record, config, command))
             attempt = files.attempt(record.attempt)
-            attempt.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(attempt.directory, mode=0o700)  # and the run host's last word there
             atomic_write(attempt.token, random_secrets.token_hex(32).encode())
         except OSError as error:
             raise HomeError(
