@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +56,7 @@ def record(writer: str, root: Path) -> Recording:
     why_not = unable_to_trace()
     if why_not:
         pytest.skip(why_not)
-    tree = FollowedTree(root)
+    tree = FollowedTree(root)  # before the writer comes
     trace = root.with_name("trace")
     strace = ["strace", "-f", "-qq", "-xx", "-s", str(_STRING_LIMIT), "--seccomp-bpf"]
     options = ["-e", f"trace={','.join(_CALLS)}", "-e", "signal=none", "-o", str(trace)]
@@ -70,10 +70,16 @@ def record(writer: str, root: Path) -> Recording:
         timeout=_TIMEOUT_S,
     )
     with trace.open() as lines:
-        for call in _calls(lines, tree):
-            _follow(tree, call)
+        recording = followed(lines, tree)
     trace.unlink()
-    _check_followed(tree.recording, root)
+    _check_followed(recording, root)
+    return recording
+
+
+def followed(lines: Iterable[str], tree: FollowedTree) -> Recording:
+    """What the lines that strace wrote say about a folder."""
+    for call in _calls(lines, tree):
+        _follow(tree, call)
     return tree.recording
 
 
@@ -99,7 +105,7 @@ def _check_followed(recording: Recording, root: Path) -> None:
     assert not wrong, f"not followed correctly: {wrong}"
 
 
-def _calls(lines: Iterator[str], tree: FollowedTree) -> Iterator[Call]:
+def _calls(lines: Iterable[str], tree: FollowedTree) -> Iterator[Call]:
     """Those that succeeded, in the order they ended; threads interrupt each other's lines."""
     begun: dict[str, tuple[str, int]] = {}
     for line in lines:

@@ -1,4 +1,4 @@
-"""The end of an attempt: once exit.json is written it stays, and so do the events printed before.
+"""The end of an attempt: once exit.json is written it stays, with the events and outputs before.
 
 The folders are made by the daemon when it launches, the files by the run host.
 """
@@ -17,7 +17,7 @@ from mosaic.contracts.run_config import parse_run_config
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.registry.registry import Registry
-from mosaic.files import read_json
+from mosaic.files import atomic_write, read_json
 from mosaic.paths import Home
 from mosaic.runhost.attempt_records import write_exit
 from mosaic.runhost.event_journal import EventJournal
@@ -28,10 +28,12 @@ from tests.registry_samples import new_run, submit
 
 RUN_ID = "01JQ0000000000000000000001"
 EVENTS = 6
+WEIGHTS = b"weights"
 
 
 class Recovered(NamedTuple):
     has_exit: bool
+    has_outputs: bool
     events: int
 
 
@@ -53,6 +55,7 @@ def write(root: Path, announce: Announce) -> None:
     specs = SpecBuilder(home, cast("Any", workers), SecretVault(home))
     specs.build(record, parse_run_config(CONFIG), slot=1)
     files = home.run(RUN_ID)
+    atomic_write(files.directory / "outputs" / "model", WEIGHTS)
     journal = EventJournal(files.journal)
     for number in range(EVENTS):
         journal.feed(metric(number))
@@ -66,13 +69,17 @@ def write(root: Path, announce: Announce) -> None:
 def recover(root: Path) -> Recovered:
     files = Home(root / "home").run(RUN_ID)
     journal = files.journal.read_bytes() if files.journal.exists() else b""
-    has_exit = read_json(files.attempt(1).exit) is not None
-    return Recovered(has_exit, sum(b'"loss"' in line for line in journal.splitlines()))
+    outputs = files.directory / "outputs" / "model"
+    return Recovered(
+        has_exit=read_json(files.attempt(1).exit) is not None,
+        has_outputs=outputs.exists() and outputs.read_bytes() == WEIGHTS,
+        events=sum(b'"loss"' in line for line in journal.splitlines()),
+    )
 
 
 def complaint(recovered: Recovered, said: Sequence[str]) -> str:
     if said and not recovered.has_exit:
         return "lost: the attempt had ended"
-    if recovered.has_exit and recovered.events != EVENTS:
-        return f"lost: the attempt had ended, with {recovered.events} of {EVENTS} events"
+    if recovered.has_exit and (recovered.events, recovered.has_outputs) != (EVENTS, True):
+        return f"lost: the attempt had ended, with more than {recovered}"
     return ""

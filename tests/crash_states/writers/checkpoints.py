@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import torch
 
 from cleanrl_worker.kit import chunked_state
 from cleanrl_worker.kit.checkpoints import CheckpointStore, find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.training import _new_run_folder
 from tests.checkpoint_samples import assert_holds, empty_buffer, extend_buffer, save_step
 from tests.crash_states.proof import Announce
 
@@ -25,7 +28,9 @@ def write(root: Path, announce: Announce) -> None:
     torch.set_num_threads(1)
     chunked_state.CHUNK_ROWS = 4
     buffer = empty_buffer()
-    store = CheckpointStore(root / "run" / "runs" / "training", "dqn", keep=1)
+    named = SimpleNamespace(env_id="CartPole-v1", exp_name="dqn", seed=1)
+    folder = _new_run_folder(cast("Any", named), root / "run")  # as every training does
+    store = CheckpointStore(folder, "dqn", keep=1)
     done = 0
     for step, metric in zip(STEPS, METRICS, strict=True):
         announce(f"saving {step}")
