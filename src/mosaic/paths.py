@@ -131,9 +131,10 @@ class Home:
         """Make the folders, owner-only; raise HomeError with a fix when that is impossible."""
         try:
             # Each by itself: those above it would be left open to everybody.
-            for folder in (self.root, self.root / "var", self.trainer, self.configs, self.runs):
-                make_directory(folder, mode=0o700)
-            for folder in (self.trash, self.transfer, self.logs, self.worker_manifests):
+            for folder in (
+                *(self.root, self.root / "var", self.trainer, self.configs, self.runs),
+                *(self.trash, self.transfer, self.logs, self.worker_manifests),
+            ):
                 make_directory(folder, mode=0o700)
             make_private(self.runtime)
         except OSError as error:

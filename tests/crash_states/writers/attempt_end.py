@@ -28,12 +28,13 @@ from tests.registry_samples import new_run, submit
 
 RUN_ID = "01JQ0000000000000000000001"
 EVENTS = 6
+OUTPUT = "outputs/first/model"
 WEIGHTS = b"weights"
 
 
 class Recovered(NamedTuple):
     has_exit: bool
-    has_outputs: bool
+    has_output: bool
     events: int
 
 
@@ -55,7 +56,7 @@ def write(root: Path, announce: Announce) -> None:
     specs = SpecBuilder(home, cast("Any", workers), SecretVault(home))
     specs.build(record, parse_run_config(CONFIG), slot=1)
     files = home.run(RUN_ID)
-    atomic_write(files.directory / "outputs" / "model", WEIGHTS)
+    atomic_write(files.directory / OUTPUT, WEIGHTS)
     journal = EventJournal(files.journal)
     for number in range(EVENTS):
         journal.feed(metric(number))
@@ -69,10 +70,10 @@ def write(root: Path, announce: Announce) -> None:
 def recover(root: Path) -> Recovered:
     files = Home(root / "home").run(RUN_ID)
     journal = files.journal.read_bytes() if files.journal.exists() else b""
-    outputs = files.directory / "outputs" / "model"
+    output = files.directory / OUTPUT
     return Recovered(
         has_exit=read_json(files.attempt(1).exit) is not None,
-        has_outputs=outputs.exists() and outputs.read_bytes() == WEIGHTS,
+        has_output=output.exists() and output.read_bytes() == WEIGHTS,
         events=sum(b'"loss"' in line for line in journal.splitlines()),
     )
 
@@ -80,6 +81,6 @@ def recover(root: Path) -> Recovered:
 def complaint(recovered: Recovered, said: Sequence[str]) -> str:
     if said and not recovered.has_exit:
         return "lost: the attempt had ended"
-    if recovered.has_exit and (recovered.events, recovered.has_outputs) != (EVENTS, True):
+    if recovered.has_exit and (recovered.events, recovered.has_output) != (EVENTS, True):
         return f"lost: the attempt had ended, with more than {recovered}"
     return ""

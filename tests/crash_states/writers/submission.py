@@ -24,7 +24,7 @@ CONFIG = {
     "arguments": ["-c", "pass"],
     "environment": {},
     "resources": {"cpus": 1, "memory_mb": 256, "gpus": {"requested": 0, "mandatory": False}},
-    "artifacts": {"output_prefix": "outputs", "persist_logs": True, "keep_checkpoints": True},
+    "artifacts": {"output_prefix": "outputs/first", "persist_logs": True, "keep_checkpoints": True},
 }
 KEYS = ("first", "second")
 
