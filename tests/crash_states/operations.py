@@ -46,7 +46,7 @@ class Sync:
     """What concerned the inode among the first `covers` operations is on the disk for good."""
 
     what: str
-    inode: int | None  # None: everything
+    inode: int
     covers: int
 
     def __str__(self) -> str:

@@ -167,8 +167,7 @@ def synced(pending: Mapping[int, Change], sync: Sync) -> set[int]:
     sure = {
         number
         for number, change in changes.items()
-        if sync.inode is None
-        or (change.folder if isinstance(change, Naming) else change.inode) == sync.inode
+        if (change.folder if isinstance(change, Naming) else change.inode) == sync.inode
     }
     # A later name of a file cannot be on the disk without the changes that led to it.
     named = {changes[n].inode: n for n in sorted(sure) if isinstance(changes[n], Naming)}
