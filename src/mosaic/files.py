@@ -52,8 +52,35 @@ def read_json(path: Path) -> Any | None:
         raise ValueError(f"{path.name} is nested too deeply") from None
 
 
+def make_directory(path: Path, mode: int = 0o777) -> None:
+    """With those above it that are missing, and such that a power cut leaves it where it is.
+
+    Syncing a file, or the names in its folder, does not save the name of the folder itself: what
+    is acknowledged inside would be gone with it.
+    """
+    if path.is_dir():
+        return
+    try:
+        path.mkdir(mode=mode, exist_ok=True)
+    except FileNotFoundError:
+        make_directory(path.parent)
+        path.mkdir(mode=mode, exist_ok=True)
+    with contextlib.suppress(PermissionError):  # above may be a folder we can write but not read
+        sync_directory(path.parent)
+
+
 def sync_directory(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """The names in it, which no sync of the files behind them saves."""
+    _sync(directory, os.O_DIRECTORY)
+
+
+def sync_file(path: Path) -> None:
+    """What others wrote to it."""
+    _sync(path, os.O_NOFOLLOW)
+
+
+def _sync(path: Path, flags: int) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
     try:
         os.fsync(fd)
     finally:

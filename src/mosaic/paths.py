@@ -12,6 +12,7 @@ from pathlib import Path
 from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.run_files import RunFiles
 from mosaic.errors import HomeError, UnknownRunError
+from mosaic.files import make_directory
 
 HOME_VARIABLE = "MOSAIC_HOME"
 
@@ -134,12 +135,12 @@ class Home:
     def create(self) -> None:
         """Make the folders, owner-only; raise HomeError with a fix when that is impossible."""
         try:
-            self.root.parent.mkdir(parents=True, exist_ok=True)
-            # Each by itself: `parents` would leave those in between open to everybody.
-            for folder in (self.root, self.root / "var", self.trainer, self.configs, self.runs):
-                folder.mkdir(mode=0o700, exist_ok=True)
-            for folder in (self.trash, self.transfer, self.logs, self.worker_manifests):
-                folder.mkdir(mode=0o700, exist_ok=True)
+            # Each by itself: those above it would be left open to everybody.
+            for folder in (
+                *(self.root, self.root / "var", self.trainer, self.configs, self.runs),
+                *(self.trash, self.transfer, self.logs, self.worker_manifests),
+            ):
+                make_directory(folder, mode=0o700)
             make_private(self.runtime)
         except OSError as error:
             raise HomeError(

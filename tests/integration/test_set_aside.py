@@ -349,7 +349,7 @@ def test_a_store_that_cannot_be_trusted_is_made_again_from_the_journal(
     before = shared.client.metrics(run_id)
     store = shared.home.run(run_id).telemetry
     spoil(store)
-    with pytest.raises(CorruptStoreError, match="unreadable|does not hold the tables") as caught:
+    with pytest.raises(CorruptStoreError, match=r"unreadable|does not hold the tables") as caught:
         shared.client.metrics(run_id)
     assert "made again from the run's journal" in caught.value.hint
     assert shared.client.metrics(other), "other runs are not disturbed"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.files import atomic_write, atomic_write_json, read_json, tail_lines
+from mosaic.files import atomic_write, atomic_write_json, make_directory, read_json, tail_lines
 
 
 def test_the_file_is_private_and_complete(tmp_path: Path) -> None:
@@ -55,3 +55,17 @@ def test_tail_of_a_missing_file_is_empty(tmp_path: Path) -> None:
 def test_tail_survives_bytes_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"one\n\xff\xfe two\nthree")
     assert tail_lines(tmp_path / "log", 2) == ["\ufffd\ufffd two", "three"]
+
+
+def test_a_folder_is_made_with_those_above_it_and_may_be_there_already(tmp_path: Path) -> None:
+    for _ in range(2):
+        make_directory(tmp_path / "a" / "b", mode=0o700)
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_cannot_take_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(FileExistsError):
+        make_directory(tmp_path / "file")
+    with pytest.raises(NotADirectoryError):
+        make_directory(tmp_path / "file" / "folder")

@@ -34,6 +34,10 @@ class Generation:
         return f"model-{self.tag}.cleanrl_model"
 
     @property
+    def model_sha256(self) -> str:
+        return self.files[self.model].sha256
+
+    @property
     def tensors(self) -> str:
         return f"tensors-{self.tag}.safetensors"
 
@@ -48,7 +52,8 @@ class Generation:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`superseded_model` is the hash of the weights published before the newest generation.
+    """`superseded_model` is the hash of the weights published before the newest generation, and
+    `superseded_best` that of the best ones.
 
     Between writing the manifest and publishing the new weights, they are the ones people see.
     """
@@ -56,6 +61,7 @@ class Manifest:
     description: Mapping[str, Any] = field(default_factory=dict)
     generations: tuple[Generation, ...] = ()  # in the order they were saved
     superseded_model: str = ""
+    superseded_best: str = ""
 
     @property
     def newest(self) -> Generation:
@@ -69,14 +75,15 @@ class Manifest:
         return {name for generation in self.generations for name in generation.files}
 
     def knows_model(self, sha256: str) -> bool:
-        models = {item.files[item.model].sha256 for item in self.generations}
-        return sha256 in models | {self.superseded_model}
+        models = {item.model_sha256 for item in self.generations}
+        return sha256 in models | {self.superseded_model, self.superseded_best}
 
     def to_json(self) -> dict[str, Any]:
         return {
             "version": VERSION,
             "description": dict(self.description),
             "superseded_model": self.superseded_model,
+            "superseded_best": self.superseded_best,
             "generations": [_generation_to_json(item) for item in self.generations],
         }
 
@@ -86,6 +93,7 @@ def add_generation(
 ) -> Manifest:
     """The manifest after a save. What it held of the same step gives way, unless it was better."""
     previous, best = manifest.generations, manifest.best
+    superseded_best = "" if best is None else best.model_sha256
     if new.metric is not None and (best is None or _beats(new, best)):
         new, best = replace(new, is_best=True), None
     others = [
@@ -96,7 +104,8 @@ def add_generation(
     return Manifest(
         description=description,
         generations=_retain((*others, new), keep),
-        superseded_model=previous[-1].files[previous[-1].model].sha256 if previous else "",
+        superseded_model=previous[-1].model_sha256 if previous else "",
+        superseded_best=superseded_best,
     )
 
 
@@ -153,11 +162,15 @@ def parse_manifest(data: bytes) -> Manifest:
     if content["version"] != VERSION:
         raise OtherVersionError(f"version {str(content['version'])[:20]}, known is {VERSION}")
     description, generations = content.get("description"), content.get("generations")
-    superseded = content.get("superseded_model")
+    superseded, superseded_best = content.get("superseded_model"), content.get("superseded_best")
     _require(isinstance(description, dict), "the description is missing")
     _require(isinstance(generations, list) and len(generations) > 0, "there is no generation")
     _require(superseded == "" or _is_sha256(superseded), "superseded_model is no SHA-256")
-    return Manifest(description, tuple(_parse_generation(item) for item in generations), superseded)
+    # Manifests of earlier versions do not have it.
+    is_hash = superseded_best in (None, "") or _is_sha256(superseded_best)
+    _require(is_hash, "superseded_best is no SHA-256")
+    parsed = tuple(_parse_generation(item) for item in generations)
+    return Manifest(description, parsed, superseded, superseded_best or "")
 
 
 def _parse_generation(content: Any) -> Generation:

@@ -47,7 +47,7 @@ from cleanrl_worker.kit.weights_file import (
     weight_hash,
 )
 from mosaic.errors import ConfigError
-from mosaic.files import atomic_write_json
+from mosaic.files import atomic_write_json, make_directory
 
 __all__ = [
     "Checkpoint",
@@ -111,7 +111,7 @@ class CheckpointStore:
         if metric is not None and not math.isfinite(metric):
             metric = None
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_directory(self._folder)
             tag, files, chunks = self._write(step, payload, states)
             new = Generation(step, tag, files, metric, is_final=is_final)
             manifest = add_generation(self._manifest, new, self._keep, self._description)

@@ -31,6 +31,7 @@ from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
 from cleanrl_worker.launcher import load_module
 from cleanrl_worker.registry import Algorithm
 from mosaic.fastlane.settings import read_settings
+from mosaic.files import make_directory, sync_directory
 from mosaic.worker.config_schema import config_to_dict
 
 NOT_EXACT = "all state is kept, but a GPU does not repeat itself bit by bit"
@@ -186,7 +187,9 @@ def _new_run_folder(arguments: Arguments, directory: Path) -> Path:
     for timestamp in itertools.count(int(time.time())):
         name = run_name(arguments.env_id, arguments.exp_name, arguments.seed, timestamp)
         folder = directory / "runs" / name
+        make_directory(folder.parent)
         with contextlib.suppress(FileExistsError):
-            folder.mkdir(parents=True)
+            folder.mkdir()
+            sync_directory(folder.parent)
             return folder
     raise AssertionError("unreachable")

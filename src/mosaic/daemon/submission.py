@@ -29,7 +29,7 @@ from mosaic.daemon.registry.run_file import write_run_file
 from mosaic.daemon.run_queue import Capacity
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import ConfigError, HomeError
-from mosaic.files import atomic_write_json
+from mosaic.files import atomic_write_json, make_directory
 from mosaic.paths import Home
 
 MAX_CLIENT_KEY = 200
@@ -149,7 +149,8 @@ class Reception:
 
     def _write_files(self, new: NewRun, stored: dict[str, Any]) -> None:
         files = self._home.run(new.record.run_id)
-        files.logs.mkdir(mode=0o700, parents=True)
+        make_directory(files.directory, mode=0o700)
+        files.logs.mkdir(mode=0o700)
         atomic_write_json(self._home.config(new.record.run_id), stored)
         if is_policy_evaluation(stored):
             atomic_write_json(self._home.policy_config(new.record.run_id), stored)

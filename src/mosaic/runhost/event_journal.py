@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from mosaic.contracts.events import MAX_LINE_BYTES
+from mosaic.files import sync_directory
 from mosaic.runhost.event_relay import EventRelay
 from mosaic.runhost.line_splitter import LineSplitter
 
@@ -73,6 +74,7 @@ class EventJournal:
             # The bytes are with the kernel, and there is no second chance for an fsync.
             with contextlib.suppress(OSError):
                 os.fsync(self._fd)
+                sync_directory(self._path.parent)
             os.close(self._fd)
             self._fd = None
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from mosaic.contracts.events import MAX_LINE_BYTES
 from mosaic.errors import StoreError
+from mosaic.files import sync_directory
 from mosaic.logs import get_logger
 from mosaic.worker.secret_mask import SecretMask
 
@@ -115,8 +116,17 @@ class Journal:
         if not is_written:
             log.error("journal.abandoned", path=str(self.path), bytes=self._pending_bytes)
         if self.path is not None and not self._thread.is_alive():
+            self._sync(self.path)
             os.close(self._fd)
         return is_written
+
+    def _sync(self, path: Path) -> None:
+        """Once, at the end: what a run that is over has told outlives a power cut."""
+        try:
+            os.fsync(self._fd)
+            sync_directory(path.parent)
+        except OSError as error:  # the lines are with the system, and nobody could do more
+            log.warning("journal.unsynced", path=str(path), error=error.strerror)
 
     def forget(self) -> None:
         """In a forked child: everything buffered is the parent's to write, and so is the rest."""

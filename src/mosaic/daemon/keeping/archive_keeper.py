@@ -19,7 +19,7 @@ from mosaic.daemon.keeping.importing import (
     taken_over,
     unpack,
 )
-from mosaic.daemon.keeping.parcel import Parcel, remove, size_of_run
+from mosaic.daemon.keeping.parcel import Parcel, make_durable, remove, size_of_run
 from mosaic.errors import ConfigError, RunStateError, UnknownRunError
 from mosaic.files import atomic_write_json
 from mosaic.logs import get_logger
@@ -94,6 +94,7 @@ class ArchiveKeeper:
                             unpack,
                             *(archive, parcel, self._home, time.time(), max_bytes, should_stop),
                         )
+                        await asyncio.to_thread(make_durable, parcel)
             async with self._custody.moving:
                 await self._refuse_known(index)  # another import may have been faster
                 with disk_errors("The archive cannot be unpacked"):

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic.files import sync_directory
+from mosaic.files import sync_directory, sync_file
 from mosaic.paths import Home
 
 _CONFIG_NAME = r"(config-{0}|config-{0}-policy|worker-{0}-\d{{1,9}})\.json"
@@ -48,6 +48,8 @@ class Parcel(NamedTuple):
     def create(self) -> None:
         self.directory.mkdir(mode=0o700)
         self.configs.mkdir(mode=0o700)
+        # Before anything is moved in: a folder that a power cut takes away takes it along.
+        sync_directory(self.directory.parent)
 
 
 def is_config_name(name: str, run_id: str) -> bool:
@@ -76,8 +78,11 @@ def take_in(parcel: Parcel, home: Home, run_id: str) -> None:
 
 def take_configs(parcel: Parcel, home: Home, run_id: str) -> None:
     parcel.configs.mkdir(mode=0o700, exist_ok=True)
-    for path in config_files(home, run_id):
+    found = config_files(home, run_id)
+    for path in found:
         path.rename(parcel.configs / path.name)
+    if found:
+        sync_directory(parcel.configs)
 
 
 def give_configs(parcel: Parcel, home: Home, run_id: str) -> None:
@@ -85,6 +90,7 @@ def give_configs(parcel: Parcel, home: Home, run_id: str) -> None:
         for path in sorted(parcel.configs.iterdir()):
             if is_config_name(path.name, run_id):
                 path.rename(home.configs / path.name)
+        sync_directory(home.configs)
 
 
 def give_run(parcel: Parcel, home: Home, run_id: str) -> None:
@@ -102,6 +108,14 @@ def give_all_back(parcel: Parcel, home: Home, run_id: str) -> None:
     if parcel.has_run:
         give_run(parcel, home, run_id)
     remove(parcel.directory)
+
+
+def make_durable(parcel: Parcel) -> None:
+    """Every file and every name in it; for one that was just filled."""
+    for folder, _, names in os.walk(parcel.directory):
+        for name in names:
+            sync_file(Path(folder, name))
+        sync_directory(Path(folder))
 
 
 def remove(path: Path) -> None:

@@ -142,9 +142,11 @@ def discard(home: Home, run_id: str) -> None:
     doomed = home.trash / f"{GONE}{run_id}-{os.urandom(4).hex()}"
     if os.path.lexists(source):
         source.rename(doomed)
+        sync_directory(home.trash)  # or a power cut would bring it back
         remove(doomed)
     for path in config_files(home, run_id):
         path.unlink(missing_ok=True)
+    sync_directory(home.configs)
 
 
 def leftovers(home: Home) -> list[Path]:

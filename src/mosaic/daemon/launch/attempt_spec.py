@@ -15,7 +15,7 @@ from mosaic.daemon.launch.secrets import SecretVault, needed_secrets
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import HomeError, SecretLostError
 from mosaic.fastlane.segment import segment_path
-from mosaic.files import atomic_write, atomic_write_json
+from mosaic.files import atomic_write, atomic_write_json, make_directory
 from mosaic.paths import Home
 
 HEARTBEAT_VARIABLE = variables.HEARTBEAT_S
@@ -38,11 +38,11 @@ class SpecBuilder:
         files = self._home.run(record.run_id)
         outputs = files.directory / config.artifacts.output_prefix
         try:
-            outputs.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(outputs, mode=0o700)  # checkpoints go there
             config_path = self._home.worker_config(record.run_id, slot)
             atomic_write_json(config_path, worker_config(record, config, command))
             attempt = files.attempt(record.attempt)
-            attempt.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(attempt.directory, mode=0o700)  # and the run host's last word there
             atomic_write(attempt.token, random_secrets.token_hex(32).encode())
         except OSError as error:
             raise HomeError(

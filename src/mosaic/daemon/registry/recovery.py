@@ -36,7 +36,7 @@ from mosaic.daemon.registry.schema import (
 from mosaic.daemon.registry.sqlite_errors import is_environment_error
 from mosaic.daemon.registry.store import RegistryStore
 from mosaic.errors import CorruptStoreError, HomeError
-from mosaic.files import sync_directory
+from mosaic.files import sync_directory, sync_file
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 
@@ -167,6 +167,8 @@ def verify(connection: sqlite3.Connection) -> None:
     complaint = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if complaint != "ok":
         raise CorruptStoreError(f"integrity check: {str(complaint)[:200]}")
+    if version_of(connection) == 0:
+        raise CorruptStoreError("it has no tables")  # a first start that was cut short
     for table, columns in (
         ("runs", _columns_of_runs(connection)),
         ("transitions", tuple(TRANSITION_COLUMNS)),
@@ -229,11 +231,7 @@ def back_up(connection: sqlite3.Connection, target: Path) -> None:
             connection.backup(copy)
         finally:
             copy.close()
-        fd = os.open(temporary, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_file(temporary)
         temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):

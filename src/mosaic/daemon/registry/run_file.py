@@ -15,7 +15,7 @@ from mosaic.daemon.registry.columns import RUN_COLUMNS, YOUNGER_COLUMNS, row_pro
 from mosaic.daemon.registry.row_checksum import row_checksum
 from mosaic.daemon.registry.rows import RunRow, row_of
 from mosaic.errors import CorruptStoreError
-from mosaic.files import atomic_write_json, read_json
+from mosaic.files import atomic_write_json, make_directory, read_json
 
 RUN_FILE_VERSION = 3
 # What files of earlier versions do not have.
@@ -34,7 +34,7 @@ class NewRun:
 
 def write_run_file(files: RunFiles, new: NewRun) -> None:
     """Must happen before `Registry.create_run`: recovery relies on every run having this file."""
-    files.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(files.directory, mode=0o700)
     write_row_file(files, row_of(new.record, new.client_key, new.config_digest))
 
 

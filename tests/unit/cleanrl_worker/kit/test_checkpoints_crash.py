@@ -158,3 +158,15 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_its_name(tmp_path: Path) 
     with pytest.raises(CheckpointError, match="Not a directory") as caught:
         save_step(CheckpointStore(tmp_path / "file" / "run", "dqn"), 1)
     assert "nothing is saved so far" in caught.value.hint
+
+
+def test_the_best_weights_load_while_better_ones_are_being_published(tmp_path: Path) -> None:
+    store = CheckpointStore(tmp_path, "dqn", keep=1)
+    for step, metric in ((1, 5.0), (2, 1.0)):
+        save_step(store, step, metric=metric)
+    best = tmp_path / "dqn-best.cleanrl_model"
+    published = best.read_bytes()
+    save_step(store, 3, metric=7.0)
+    best.unlink()
+    best.write_bytes(published)  # as a crash right after the manifest leaves it
+    assert load_checkpoint(best).step == 3
