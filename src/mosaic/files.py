@@ -7,11 +7,18 @@ temporary file in the same directory, fsync it, rename it over the target, fsync
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
+
+from mosaic.errors import CorruptStoreError
+
+# Too many open files, no memory, a failing disk: the same look may succeed later.
+_PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -50,6 +57,34 @@ def read_json(path: Path) -> Any | None:
         return None
 
 
+def read_bounded(path: Path, most_bytes: int) -> bytes | None:
+    """A file that anybody may have put there; None when there is none.
+
+    Neither follows a link nor waits for the other end of a FIFO. Raises CorruptStoreError for what
+    is no plain file of that size, OSError only for what may be over in a moment.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in _PASSING:
+            raise
+        raise CorruptStoreError(f"{path.name}: {error.strerror}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise CorruptStoreError(f"{path.name}: it is no plain file")
+        pieces, size = [], 0
+        while size <= most_bytes and (piece := os.read(fd, most_bytes + 1 - size)):
+            pieces.append(piece)
+            size += len(piece)
+    finally:
+        os.close(fd)
+    if size > most_bytes:
+        raise CorruptStoreError(f"{path.name}: it has more than {most_bytes:,} bytes")
+    return b"".join(pieces)
+
+
 def sync_directory(directory: Path) -> None:
     fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -59,10 +94,12 @@ def sync_directory(directory: Path) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds an exclusive flock on the file."""
+    """Whether some process holds an exclusive flock on the file; what cannot be opened is free."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in _PASSING:
+            raise
         return False
     try:
         # Shared, so that two onlookers do not take each other for the owner.

@@ -50,6 +50,7 @@ class FailureKind(StrEnum):
     LAUNCH_ERROR = "launch_error"  # the worker could not be started
     LOST = "lost"  # the run host died without a word
     INTERRUPTED = "interrupted"  # the machine was restarted
+    UNREADABLE = "unreadable"  # nothing can be known: its files broke what had to read them
     SECRET_LOST = "secret_lost"  # a secret was needed again but is kept nowhere
     USER_CANCEL = "user_cancel"  # a person stopped it
 

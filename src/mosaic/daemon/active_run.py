@@ -33,6 +33,8 @@ class ActiveRun:
     queued_at: float = field(default_factory=time.monotonic)
     worker_failure: dict[str, Any] | None = None
     worker_stop_reason: str = ""
+    # By which the exit.json of the present attempt is known to be genuine.
+    exit_commitment: str = ""
     # How often a launch left no trace; a broken installation must not loop for ever.
     vain_launches: int = 0
     # The task that applies what the journal reported; the next report waits for it.

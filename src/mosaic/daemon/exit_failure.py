@@ -43,6 +43,8 @@ _ENDED_BY_HOST = {
 # Limits of the schedule: a worker that stops there by itself has done what was asked.
 _PLANNED_ENDS = {"time_limit": "max_duration", "max_steps": "max_steps"}
 
+MAX_MESSAGE = 1000
+
 # There is no exit record at all.
 LOST = FailureReason(
     FailureKind.LOST,
@@ -54,6 +56,14 @@ INTERRUPTED = FailureReason(
     "The machine was restarted while the run was going on.",
     "submit it again, or give it retries",
 )
+
+
+def unreadable(problem: str) -> FailureReason:
+    return FailureReason(
+        FailureKind.UNREADABLE,
+        f"Its attempt files cannot be read: {problem}"[:MAX_MESSAGE],
+        "its processes were ended; the files are kept, and the daemon's log has the details",
+    )
 
 
 def failure_of(

@@ -110,6 +110,9 @@ Event = (
     | FaultHandled
 )
 
+# How it can end without a word about it from its run host.
+_GONE = (FailureKind.LOST, FailureKind.INTERRUPTED, FailureKind.UNREADABLE)
+
 # What the supervisor must do.
 
 
@@ -260,7 +263,7 @@ def _exit(run: RunStatus, event: Exited) -> Decision:
 def _fault(
     run: RunStatus, failure: FailureReason, changes: dict[str, Any] | None = None
 ) -> Decision:
-    if run.stop_requested and failure.kind in (FailureKind.LOST, FailureKind.INTERRUPTED):
+    if run.stop_requested and failure.kind in _GONE:
         # The user wanted it gone, and gone it is.
         return _canceled(f"stopped on request ({failure.kind})", changes)
     return Decision(

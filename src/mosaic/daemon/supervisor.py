@@ -17,8 +17,9 @@ from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.bus.run_bus import RunBus
+from mosaic.daemon.executors.attempt_fate import commitment_of
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
-from mosaic.daemon.exit_failure import INTERRUPTED, LOST
+from mosaic.daemon.exit_failure import INTERRUPTED, LOST, unreadable
 from mosaic.daemon.ingest_loop import IngestLoop
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
@@ -53,9 +54,9 @@ from mosaic.errors import (
     StoreError,
     WorkerStartError,
 )
-from mosaic.files import tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
+from mosaic.runhost.attempt_files import host_said
 from mosaic.telemetry.digest import metrics_digest
 from mosaic.telemetry.ingest import IngestReport
 
@@ -106,12 +107,24 @@ class Supervisor:
     async def adopt(self, run: ActiveRun) -> None:
         """A live run of an earlier daemon: take it over, or record how it ended meanwhile."""
         self.active[run.run_id] = run
+        try:
+            await self._take_over(run)
+        except Exception as error:  # a root: one run must not keep out the others
+            log.exception("run.unreadable", run_id=run.run_id)
+            await self._give_up(run, run.key, error)
+
+    async def _take_over(self, run: ActiveRun) -> None:
         self._ingest.add(run.run_id, self.home.run(run.run_id))
-        run.control = await asyncio.to_thread(self._specs.control_of, run.config)
+        try:
+            run.control = await asyncio.to_thread(self._specs.control_of, run.config)
+        except MosaicError as error:  # its worker is not installed any more, but runs
+            log.warning("worker.unknown", run_id=run.run_id, error=error)
+        proof = partial(self.registry.exit_proof, run.run_id, run.record.attempt)
+        run.exit_commitment = await self._persist("registry", proof)
         # An earlier daemon may have stored what the worker said and died before acting on it.
         recall = partial(self._ingest.recall, run.run_id, run.record.attempt)
         self._on_report(run.run_id, await self._persist(_ingest_alarm(run.run_id), recall))
-        verdict = await self._watch_or_examine(run.key)
+        verdict = await self._watch_or_examine(run)
         log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
         if verdict.fate is not AttemptFate.ALIVE:
             self._tasks.spawn(self._settle(run.key, verdict))
@@ -218,6 +231,8 @@ class Supervisor:
             slot = await self.registry.next_slot()
             spec = await asyncio.to_thread(self._specs.build, run.record, run.config, slot)
             run.control = spec.control
+            run.exit_commitment = commitment_of(spec.exit_proof)
+            await self.registry.keep_exit_proof(run.run_id, key.attempt, run.exit_commitment)
             run.heard_at = time.monotonic()
             self._ingest.add(run.run_id, self.home.run(run.run_id))
             await self.executor.launch(spec, self._on_gone)
@@ -235,7 +250,7 @@ class Supervisor:
         """Scripts do not register; what counts is that their process exists."""
         key = run.key
         while run.key == key and run.record.state is RunState.HSHK:
-            if await self.executor.poll(key) is not None:
+            if (await self.executor.poll(key)).state is not None:
                 await self._retrying(run, Registered("a script; it does not register"))
                 return
             await asyncio.sleep(SCRIPT_POLL_S)
@@ -251,9 +266,16 @@ class Supervisor:
         run = self.active.get(key.run_id)
         if run is None or run.key != key or not run.is_live:
             return
+        try:
+            await self._settle_run(run, key, verdict)
+        except Exception as error:  # a root: no run stays live because of what it left
+            log.exception("run.unreadable", run_id=run.run_id)
+            await self._give_up(run, key, error)
+
+    async def _settle_run(self, run: ActiveRun, key: AttemptKey, verdict: Verdict | None) -> None:
         if verdict is None:
             # Killed while it forks, a host leaves its lock to the child for another moment.
-            verdict = await self._watch_or_examine(key)
+            verdict = await self._watch_or_examine(run)
         if verdict.fate is AttemptFate.ALIVE:
             return
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
@@ -267,19 +289,27 @@ class Supervisor:
             await run.reported  # what the journal said comes before the end
         await self._retrying(run, self._ending_event(run, verdict))
 
-    async def _watch_or_examine(self, key: AttemptKey) -> Verdict:
-        adopt = partial(self.executor.adopt, key, self._on_gone)
-        return await self._persist(f"attempt of {key.run_id}", adopt)
+    async def _watch_or_examine(self, run: ActiveRun) -> Verdict:
+        adopt = partial(self.executor.adopt, run.key, run.exit_commitment, self._on_gone)
+        return await self._persist(f"attempt of {run.run_id}", adopt)
+
+    async def _give_up(self, run: ActiveRun, key: AttemptKey, error: Exception) -> None:
+        """Something nobody foresaw: leave nothing running, say so in the run, serve the others."""
+        try:
+            await self.executor.destroy(key)
+        except Exception:
+            log.exception("host.unkillable", run_id=key.run_id)
+        await self._retrying(run, Failed(unreadable(f"{type(error).__name__}: {error}")))
 
     def _ending_event(self, run: ActiveRun, verdict: Verdict) -> Event:
         if verdict.exit is not None:
             run.record = replace(run.record, stderr_tail=verdict.exit.stderr_tail)
             return Exited(verdict.exit, run.worker_failure, run.worker_stop_reason)
-        if verdict.fate is AttemptFate.NEVER_STARTED:
+        if verdict.fate is AttemptFate.NEVER_STARTED and run.record.state is RunState.HSHK:
             run.vain_launches += 1
             if run.vain_launches < MAX_VAIN_LAUNCHES:
                 return NeverStarted()
-            said = tail_lines(self.home.run(run.run_id).attempt(run.record.attempt).host_log, 3)
+            said = host_said(self.home.run(run.run_id).attempt(run.record.attempt))
             return Failed(
                 FailureReason(
                     FailureKind.LAUNCH_ERROR,
@@ -288,7 +318,13 @@ class Supervisor:
                     "run `mosaic doctor`",
                 )
             )
-        return Failed(INTERRUPTED if verdict.fate is AttemptFate.INTERRUPTED else LOST)
+        failure = INTERRUPTED if verdict.fate is AttemptFate.INTERRUPTED else LOST
+        remark = verdict.remark
+        if verdict.fate is AttemptFate.NEVER_STARTED:  # and yet the worker has registered
+            remark = "Its attempt's folder was removed."
+        if remark:
+            failure = replace(failure, message=f"{failure.message} {remark}")
+        return Failed(failure)
 
     async def _retrying(self, run: ActiveRun, event: Event) -> None:
         """Apply an event that must not be lost, also while the registry cannot be written."""

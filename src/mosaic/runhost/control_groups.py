@@ -66,6 +66,18 @@ def planned_groups(name: str) -> list[str]:
     return [f"{parent}/{name}" for parent in (unified, pids) if parent is not None]
 
 
+def is_group_path(path: str) -> bool:
+    """Whether it lies where only the kernel makes files; anybody can write names into a claim."""
+    try:
+        with open("/proc/self/mountinfo") as file:
+            mountinfo = file.read()
+    except OSError:
+        return False
+    mounts = (mount_of(mountinfo, "cgroup2"), mount_of(mountinfo, "cgroup", "pids"))
+    place = os.path.realpath(path)
+    return any(mount is not None and place.startswith(f"{mount[0]}/") for mount in mounts)
+
+
 def available_containment() -> str:
     """How runs can be held together here, found out by trying; for the daemon's health report."""
     probe = ControlGroups.create(planned_groups(f"mosaic-probe-{os.getpid()}"), 1, None)

@@ -46,6 +46,7 @@ def supervise(launch: Launch) -> int:
         finished_at=launch.started_at,
         stop_reason="start_failed",
         error=redact(launch.failure, secrets),
+        proof=spec.exit_proof,
     )
     for delay in write_exit(attempt.exit, record):
         time.sleep(delay)
@@ -178,6 +179,7 @@ class _Host:
             cpu_seconds=round(self._reaper.cpu_seconds, 3),
             error=self._error,
             stderr_tail=self._output.last_lines(STDERR_LINES),
+            proof=self._spec.exit_proof,
         )
         self._log.info(
             "worker.exited",

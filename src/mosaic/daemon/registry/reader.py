@@ -14,6 +14,7 @@ from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.row_checksum import row_checksum
 from mosaic.daemon.registry.rows import (
+    EXIT_PROOF_COLUMNS,
     LIST_COLUMNS,
     RUN_COLUMNS,
     TRANSITION_COLUMNS,
@@ -131,6 +132,17 @@ class RegistryReader:
             (RunState.TERM.value,),
         ).fetchall()
         return [self.get(run_id) for (run_id,) in rows]
+
+    def exit_proof(self, run_id: str, attempt: int) -> str:
+        row = self._connection.execute(
+            f"SELECT {', '.join(EXIT_PROOF_COLUMNS)}, checksum FROM exit_proofs"
+            " WHERE run_id = ? AND attempt = ?",
+            (run_id, attempt),
+        ).fetchone()
+        if row is None:
+            return ""
+        _check(row, run_id)
+        return str(row[2])
 
     def find_client_key(self, key: str) -> str | None:
         row = self._connection.execute(

@@ -60,6 +60,7 @@ RUN_COLUMNS: dict[str, type] = {
 }
 # Columns younger than the first registry, with what they hold for a run from before.
 YOUNGER_COLUMNS: dict[str, SqlValue] = {"pinned": 0, "group_name": ""}
+EXIT_PROOF_COLUMNS = ("run_id", "attempt", "commitment")
 TRANSITION_COLUMNS = ("run_id", "n", "state", "at", "reason", "attempt")
 # What a list shows, in the order `record_of` unpacks it.
 LIST_COLUMNS = (
