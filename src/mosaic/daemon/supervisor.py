@@ -278,6 +278,9 @@ class Supervisor:
             verdict = await self._watch_or_examine(run)
         if verdict.fate is AttemptFate.ALIVE:
             return
+        if verdict.fate is AttemptFate.NEVER_STARTED and run.record.state is not RunState.HSHK:
+            # Its worker was heard of, so this only looks as if nothing had ever been there.
+            verdict = Verdict(AttemptFate.LOST, remark="Its attempt's folder was removed.")
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
             await self.executor.destroy(key)
         drain = partial(self._ingest.drain, run.run_id)
@@ -305,7 +308,7 @@ class Supervisor:
         if verdict.exit is not None:
             run.record = replace(run.record, stderr_tail=verdict.exit.stderr_tail)
             return Exited(verdict.exit, run.worker_failure, run.worker_stop_reason)
-        if verdict.fate is AttemptFate.NEVER_STARTED and run.record.state is RunState.HSHK:
+        if verdict.fate is AttemptFate.NEVER_STARTED:
             run.vain_launches += 1
             if run.vain_launches < MAX_VAIN_LAUNCHES:
                 return NeverStarted()
@@ -319,11 +322,8 @@ class Supervisor:
                 )
             )
         failure = INTERRUPTED if verdict.fate is AttemptFate.INTERRUPTED else LOST
-        remark = verdict.remark
-        if verdict.fate is AttemptFate.NEVER_STARTED:  # and yet the worker has registered
-            remark = "Its attempt's folder was removed."
-        if remark:
-            failure = replace(failure, message=f"{failure.message} {remark}")
+        if verdict.remark:
+            failure = replace(failure, message=f"{failure.message} {verdict.remark}")
         return Failed(failure)
 
     async def _retrying(self, run: ActiveRun, event: Event) -> None:

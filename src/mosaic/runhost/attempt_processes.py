@@ -6,6 +6,7 @@ as it lives. So a file that names a stranger, or nobody, neither hides a host no
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,7 +64,9 @@ def _is_search_due(files: AttemptFiles) -> bool:
 
 
 def _hosts(pid: int, files: AttemptFiles) -> bool:
-    lock = str(files.directory.resolve() / files.lock.name)
+    # The folder itself may have become a link since; `realpath` minds no loops.
+    attempts = os.path.realpath(files.directory.parent)
+    lock = f"{attempts}/{files.directory.name}/{files.lock.name}"
     process = Path(f"/proc/{pid}")
     try:
         words = (process / "cmdline").read_bytes().split(b"\0")

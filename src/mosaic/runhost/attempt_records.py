@@ -38,9 +38,9 @@ def write_exit(path: Path, record: ExitRecord) -> Iterator[float]:
         try:
             _put(path, record.to_dict())
             return
-        except (FileNotFoundError, NotADirectoryError):
-            return  # the run was deleted under us; there is nobody left to tell
         except OSError:
+            if not path.parent.is_dir():
+                return  # the run was deleted under us; there is nobody left to tell
             yield DISK_RETRY_S
 
 
