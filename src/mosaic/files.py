@@ -60,29 +60,31 @@ def read_json(path: Path) -> Any | None:
 def read_bounded(path: Path, most_bytes: int) -> bytes | None:
     """A file that anybody may have put there; None when there is none.
 
-    Neither follows a link nor waits for the other end of a FIFO. Raises CorruptStoreError for what
-    is no plain file of that size, OSError only for what may be over in a moment.
+    Raises CorruptStoreError for what is no plain file of that size, OSError only for what may be
+    over in a moment.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = _open_plain(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         if error.errno in _PASSING:
             raise
         raise CorruptStoreError(f"{path.name}: {error.strerror}") from error
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise CorruptStoreError(f"{path.name}: it is no plain file")
-        pieces, size = [], 0
-        while size <= most_bytes and (piece := os.read(fd, most_bytes + 1 - size)):
-            pieces.append(piece)
-            size += len(piece)
-    finally:
-        os.close(fd)
-    if size > most_bytes:
+    with open(fd, "rb") as file:
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
         raise CorruptStoreError(f"{path.name}: it has more than {most_bytes:,} bytes")
-    return b"".join(pieces)
+    return data
+
+
+def _open_plain(path: Path) -> int:
+    """Neither follows a link nor waits for the other end of a FIFO."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is no plain file")
+    return fd
 
 
 def sync_directory(directory: Path) -> None:
@@ -112,12 +114,12 @@ def is_locked(path: Path) -> bool:
 
 
 def tail_lines(path: Path, count: int, max_bytes: int = 65_536) -> list[str]:
-    """The last lines of a text file, decoded leniently; empty when there is no file."""
+    """The last lines of a text file, decoded leniently; empty when there is no such file."""
     try:
-        with path.open("rb") as file:
+        with open(_open_plain(path), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - max_bytes))
-            text = file.read().decode("utf-8", errors="replace")
-    except FileNotFoundError:
+            text = file.read(max_bytes).decode("utf-8", errors="replace")
+    except OSError:
         return []
     return text.splitlines()[-count:]

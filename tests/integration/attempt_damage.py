@@ -291,3 +291,21 @@ def all_attempts_removed(files: AttemptFiles, run_id: str, stranger: int) -> Non
 def all_attempts_a_link_to_itself(files: AttemptFiles, run_id: str, stranger: int) -> None:
     attempts = removed(files.directory.parent)
     attempts.symlink_to(attempts)
+
+
+# What else a run has
+
+
+@damage
+def store_a_folder(files: AttemptFiles, run_id: str, stranger: int) -> None:
+    removed(files.directory.parents[1] / "telemetry.sqlite").mkdir()
+
+
+@damage
+def journal_a_folder(files: AttemptFiles, run_id: str, stranger: int) -> None:
+    removed(files.directory.parents[1] / "events.jsonl").mkdir()
+
+
+@damage
+def logs_a_file(files: AttemptFiles, run_id: str, stranger: int) -> None:
+    removed(files.directory.parents[1] / "logs").write_text("a file")

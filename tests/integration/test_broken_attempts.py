@@ -21,7 +21,7 @@ import pytest
 from mosaic.contracts.run_files import LiveRecord
 from mosaic.contracts.run_record import RunRecord
 from mosaic.files import read_json
-from mosaic.processes import is_alive
+from mosaic.processes import is_alive, send_signal
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.integration.attempt_damage import DAMAGES
 from tests.waiting import wait_until
@@ -68,15 +68,20 @@ def live_record(harness: DaemonHarness, run_id: str) -> LiveRecord:
 @pytest.fixture(scope="module")
 def aftermath() -> Iterator[Aftermath]:
     stranger = subprocess.Popen([sys.executable, "-I", "-S", "-c", WAITER, "/nowhere"])
+    processes: dict[str, LiveRecord] = {}
     try:
         with running_daemon(MOSAIC_CPUS="256", MOSAIC_MEMORY_MB="262144") as harness:
-            yield broken_and_restarted(harness, stranger)
+            yield broken_and_restarted(harness, stranger, processes)
     finally:
         stranger.kill()
         stranger.wait(10)
+        for record in processes.values():  # only if something above went wrong
+            send_signal(record.host, signal.SIGKILL)
 
 
-def broken_and_restarted(harness: DaemonHarness, stranger: subprocess.Popen[bytes]) -> Aftermath:
+def broken_and_restarted(
+    harness: DaemonHarness, stranger: subprocess.Popen[bytes], processes: dict[str, LiveRecord]
+) -> Aftermath:
     never, now = harness.home.root / "never", harness.home.root / "now"
     untouched = waiter(harness, never)
     live = {name: waiter(harness, never) for name in DAMAGES}
@@ -85,7 +90,7 @@ def broken_and_restarted(harness: DaemonHarness, stranger: subprocess.Popen[byte
     runs = [untouched, *live.values(), *ended.values(), *killed.values()]
     for run_id in runs:
         harness.wait_for(run_id, "RDY", timeout_s=60)
-    processes = {run_id: live_record(harness, run_id) for run_id in runs}
+    processes |= {run_id: live_record(harness, run_id) for run_id in runs}
     harness.kill()
     for run_id in killed.values():
         os.kill(processes[run_id].host.pid, signal.SIGKILL)

@@ -62,6 +62,14 @@ class IngestLoop:
             self._condition.notify()
         return await asyncio.wrap_future(future)
 
+    def forget(self, run_id: str) -> None:
+        """For a run that is over, but whose journal could not be drained."""
+        with self._condition:
+            journal = self._journals.pop(run_id, None)
+            self._not_before.pop(run_id, None)
+        if journal is not None:
+            journal.close()
+
     async def close(self) -> None:
         with self._condition:
             self._ending = True

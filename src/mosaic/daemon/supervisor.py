@@ -6,6 +6,7 @@ Everything that happens to a run goes through `apply`, one event at a time per r
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -48,15 +49,16 @@ from mosaic.daemon.run_lifecycle import (
 from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.daemon.worker_news import events_of, last_words, values_of
 from mosaic.errors import (
+    CorruptStoreError,
     MosaicError,
     RunStateError,
     SecretLostError,
     StoreError,
     WorkerStartError,
 )
+from mosaic.files import tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
-from mosaic.runhost.attempt_files import host_said
 from mosaic.telemetry.digest import metrics_digest
 from mosaic.telemetry.ingest import IngestReport
 
@@ -70,6 +72,7 @@ HOST_PATIENCE_S = 10.0
 STORE_RETRY_S = 1.0
 SCRIPT_POLL_S = 0.02
 MAX_VAIN_LAUNCHES = 3
+_NO_FILE = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL}
 
 
 class Supervisor:
@@ -123,7 +126,7 @@ class Supervisor:
         run.exit_commitment = await self._persist("registry", proof)
         # An earlier daemon may have stored what the worker said and died before acting on it.
         recall = partial(self._ingest.recall, run.run_id, run.record.attempt)
-        self._on_report(run.run_id, await self._persist(_ingest_alarm(run.run_id), recall))
+        await self._take_news(run.run_id, recall)
         verdict = await self._watch_or_examine(run)
         log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
         if verdict.fate is not AttemptFate.ALIVE:
@@ -283,8 +286,8 @@ class Supervisor:
             verdict = Verdict(AttemptFate.LOST, remark="Its attempt's folder was removed.")
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
             await self.executor.destroy(key)
-        drain = partial(self._ingest.drain, run.run_id)
-        self._on_report(run.run_id, await self._persist(_ingest_alarm(run.run_id), drain))
+        await self._take_news(run.run_id, partial(self._ingest.drain, run.run_id))
+        self._ingest.forget(run.run_id)
         store = self.home.run(run.run_id).telemetry
         digest = await asyncio.to_thread(metrics_digest, store)
         run.record = replace(run.record, metrics_digest=digest)
@@ -312,7 +315,7 @@ class Supervisor:
             run.vain_launches += 1
             if run.vain_launches < MAX_VAIN_LAUNCHES:
                 return NeverStarted()
-            said = host_said(self.home.run(run.run_id).attempt(run.record.attempt))
+            said = tail_lines(self.home.run(run.run_id).attempt(run.record.attempt).host_log, 3)
             return Failed(
                 FailureReason(
                     FailureKind.LAUNCH_ERROR,
@@ -344,6 +347,22 @@ class Supervisor:
             else:
                 self.alarms.pop(alarm, None)
                 return result
+
+    async def _take_news(self, run_id: str, ask: Callable[[], Awaitable[IngestReport]]) -> None:
+        """What the journal says; nothing, where journal or store can never be read."""
+
+        async def ask_once() -> IngestReport | None:
+            try:
+                return await ask()
+            except StoreError as error:
+                if not _is_lasting(error):
+                    raise
+                log.error("journal.unreadable", run_id=run_id, error=error)
+                return None
+
+        report = await self._persist(_ingest_alarm(run_id), ask_once)
+        if report is not None:
+            self._on_report(run_id, report)
 
     # Stopping and pausing
 
@@ -415,7 +434,7 @@ class Supervisor:
 
     def _on_ingest_trouble(self, run_id: str, sentence: str) -> None:
         name = _ingest_alarm(run_id)
-        if sentence:
+        if sentence and run_id in self.active:
             self.alarms[name] = sentence
         else:
             self.alarms.pop(name, None)
@@ -432,3 +451,8 @@ class Supervisor:
 
 def _ingest_alarm(run_id: str) -> str:
     return f"ingest of {run_id}"
+
+
+def _is_lasting(error: StoreError) -> bool:
+    """Waiting helps against a full disk, but not where a folder stands in place of a file."""
+    return isinstance(error, CorruptStoreError) or error.details.get("errno") in _NO_FILE

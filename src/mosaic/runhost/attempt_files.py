@@ -45,15 +45,6 @@ def read_exit(files: AttemptFiles, run_id: str, attempt: int) -> ExitRecord | No
     return record
 
 
-def host_said(files: AttemptFiles, lines: int = 3) -> list[str]:
-    """The end of host.log, if it can be read: what a host that failed to start had to say."""
-    try:
-        text = read_bounded(files.host_log, MAX_RECORD_BYTES) or b""
-    except (CorruptStoreError, OSError):
-        return []
-    return text.decode(errors="replace").splitlines()[-lines:]
-
-
 def set_aside(path: Path) -> Path | None:
     """Rename what is there, whatever it is; None when there is nothing, or it cannot be moved."""
     for number in range(1, _MAX_REFUSED):
