@@ -211,6 +211,12 @@ class ExitRecord(NamedTuple):
     cpu_seconds: float = 0.0
     error: str = ""  # with "start_failed": what the system said
     stderr_tail: tuple[str, ...] = ()
+    memory_limit_mb: int | None = None
+    # Processes of the run that the kernel killed for lack of memory, where their group counts them.
+    oom_kills: int = 0
+    # By how much the whole machine's count rose in the last seconds; None where there is none.
+    machine_oom_kills: int | None = None
+    machine_memory_mb: int = 0
     # The word from the specification: only the run host knew it.
     proof: str = ""
 
@@ -235,6 +241,10 @@ class ExitRecord(NamedTuple):
             cpu_seconds=fields.number("cpu_seconds", 0.0),
             error=fields.text("error", ""),
             stderr_tail=fields.texts("stderr_tail"),
+            memory_limit_mb=fields.count_or_none("memory_limit_mb"),
+            oom_kills=fields.count("oom_kills", default=0),
+            machine_oom_kills=fields.count_or_none("machine_oom_kills"),
+            machine_memory_mb=fields.count("machine_memory_mb", default=0),
             proof=fields.text("proof", ""),
         )
 

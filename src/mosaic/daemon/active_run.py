@@ -70,4 +70,5 @@ class ActiveRun:
             max_attempts=self.config.retry.max_attempts,
             stop_requested=self.record.stop_requested,
             stop_reason=self.record.stop_reason,
+            failure=self.record.failure.kind if self.record.failure else None,
         )

@@ -13,6 +13,7 @@ from mosaic.contracts.run_files import ExitRecord
 from mosaic.contracts.run_state import (
     LEGAL_TRANSITIONS,
     LIVE_STATES,
+    OUT_OF_MEMORY,
     FailureKind,
     FailureReason,
     Outcome,
@@ -32,6 +33,7 @@ class RunStatus:
     max_attempts: int = 1
     stop_requested: bool = False
     stop_reason: str = ""  # in the words of who asked for the stop, if there were any
+    failure: FailureKind | None = None  # why the last attempt ended badly
 
 
 # What can happen to a run.
@@ -275,6 +277,9 @@ def _fault(
 
 
 def _after_fault(run: RunStatus) -> Decision:
+    if run.failure in OUT_OF_MEMORY:
+        reason = "not tried again: it would run out of memory again"
+        return Decision(RunState.TERM, reason, {"outcome": Outcome.FAILED}, (Finish(),))
     if run.failures < run.max_attempts and not run.stop_requested:
         return Decision(
             RunState.INIT,

@@ -140,7 +140,12 @@ class ControlGroups:
         return sum(_counter(f"{group}/pids.events", "max") for group in self.groups)
 
     def memory_kills(self) -> int:
+        """Processes of the run the kernel killed: at the run's limit, or for want of any memory."""
         return sum(_counter(f"{group}/memory.events", "oom_kill") for group in self.groups)
+
+    def reached_memory_limit(self) -> bool:
+        """Whether its own limit left it without memory; else it is the machine that has none."""
+        return any(_counter(f"{group}/memory.events", "oom") for group in self.groups)
 
     def remove(self) -> bool:
         """False while a process is still inside one of them."""
