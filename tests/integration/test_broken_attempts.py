@@ -1,8 +1,7 @@
 """A daemon that was killed comes back to attempt folders in which nothing can be relied upon.
 
 One daemon, one kill, one restart, and for every kind of damage three runs: one whose run host lives
-on, one whose worker ends while no daemon is there, and one whose run host was killed as well. The
-tests below look at what came of each.
+on, one whose worker ends while no daemon is there, and one whose run host was killed as well.
 """
 
 from __future__ import annotations
@@ -11,12 +10,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from mosaic.contracts.run_files import LiveRecord
 from mosaic.contracts.run_record import RunRecord
@@ -40,7 +36,6 @@ HOMELESS = {name for name in DAMAGES if name.startswith(("folder_", "all_attempt
 @dataclass
 class Aftermath:
     daemon: DaemonHarness
-    stranger: subprocess.Popen[bytes]
     live: dict[str, str]  # damage to run
     ended: dict[str, str]
     killed: dict[str, str]
@@ -65,22 +60,8 @@ def live_record(harness: DaemonHarness, run_id: str) -> LiveRecord:
     return LiveRecord.from_dict(data)
 
 
-@pytest.fixture(scope="module")
-def aftermath() -> Iterator[Aftermath]:
-    stranger = subprocess.Popen([sys.executable, "-I", "-S", "-c", WAITER, "/nowhere"])
-    processes: dict[str, LiveRecord] = {}
-    try:
-        with running_daemon(MOSAIC_CPUS="256", MOSAIC_MEMORY_MB="262144") as harness:
-            yield broken_and_restarted(harness, stranger, processes)
-    finally:
-        stranger.kill()
-        stranger.wait(10)
-        for record in processes.values():  # only if something above went wrong
-            send_signal(record.host, signal.SIGKILL)
-
-
 def broken_and_restarted(
-    harness: DaemonHarness, stranger: subprocess.Popen[bytes], processes: dict[str, LiveRecord]
+    harness: DaemonHarness, stranger: int, processes: dict[str, LiveRecord]
 ) -> Aftermath:
     never, now = harness.home.root / "never", harness.home.root / "now"
     untouched = waiter(harness, never)
@@ -98,7 +79,7 @@ def broken_and_restarted(
         wait_until(lambda of=run_id: not is_alive(processes[of].worker), 10, "a worker's death")
     for name, break_it in DAMAGES.items():
         for run_id in (live[name], ended[name], killed[name]):
-            break_it(harness.home.run(run_id).attempt(1), run_id, stranger.pid)
+            break_it(harness.home.run(run_id).attempt(1), run_id, stranger)
     now.touch()
     for run_id in ended.values():
         wait_until(lambda of=run_id: not is_alive(processes[of].host), 30, "a host's end")
@@ -115,62 +96,62 @@ def broken_and_restarted(
             harness.client.stop_run(run_id, grace_s=0)
     final |= {run_id: harness.wait_over(run_id, 60) for run_id in live.values()}
     spared = harness.client.get_run(untouched)
-    return Aftermath(
-        harness, stranger, live, ended, killed, processes, before_stop, final, spared, new
+    return Aftermath(harness, live, ended, killed, processes, before_stop, final, spared, new)
+
+
+def test_damaged_attempts_neither_stop_a_daemon_nor_hide_an_exit_nor_outlive_a_stop() -> None:
+    stranger = subprocess.Popen([sys.executable, "-I", "-S", "-c", WAITER, "/nowhere"])
+    processes: dict[str, LiveRecord] = {}
+    try:
+        with running_daemon(MOSAIC_CPUS="256", MOSAIC_MEMORY_MB="262144") as harness:
+            aftermath = broken_and_restarted(harness, stranger.pid, processes)
+            assert len(DAMAGES) > 40
+            problems = {name: problems_of(aftermath, name) for name in DAMAGES}
+            assert {name: found for name, found in problems.items() if found} == {}
+            assert_the_rest_is_served(aftermath)
+        assert stranger.poll() is None, "a process that only the files named was killed"
+    finally:
+        stranger.kill()
+        stranger.wait(10)
+        for record in processes.values():  # only if something above went wrong
+            send_signal(record.host, signal.SIGKILL)
+
+
+def problems_of(aftermath: Aftermath, damage: str) -> list[str]:
+    live, ended, killed = (
+        aftermath.final[runs[damage]]
+        for runs in (aftermath.live, aftermath.ended, aftermath.killed)
     )
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_live_run_goes_on_and_can_be_stopped(aftermath: Aftermath, damage: str) -> None:
-    run_id = aftermath.live[damage]
-    assert not aftermath.before_stop[run_id].is_over, aftermath.before_stop[run_id].failure
-    record = aftermath.final[run_id]
-    assert record.outcome == "canceled", record.failure
-    assert record.attempt == 1, "it was started again"
-    processes = aftermath.processes[run_id]
-    assert not is_alive(processes.worker)
-    assert not is_alive(processes.host)
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_an_exit_that_nobody_saw_is_told_as_it_was(aftermath: Aftermath, damage: str) -> None:
-    record = aftermath.final[aftermath.ended[damage]]
-    assert record.outcome == "failed"
-    assert record.failure_reason == ("lost" if damage in HOMELESS else "exit_code_3")
-    assert record.attempt == 1, "it was started again"
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_run_whose_host_was_killed_is_lost_and_says_what_could_not_be_read(
-    aftermath: Aftermath, damage: str
-) -> None:
-    record = aftermath.final[aftermath.killed[damage]]
-    assert (record.outcome, record.failure_reason) == ("failed", "lost")
-    assert record.attempt == 1, "it was started again"
-    assert record.failure is not None
+    went_on = not aftermath.before_stop[live.run_id].is_over
+    processes = aftermath.processes[live.run_id]
+    is_left = is_alive(processes.host) or is_alive(processes.worker)
+    exit_told = "lost" if damage in HOMELESS else "exit_code_3"
+    checks = {
+        f"a live run did not go on: {live.failure}": went_on,
+        f"a stop ended in {live.outcome}: {live.failure}": live.outcome == "canceled",
+        "a stop left its processes": not is_left,
+        f"an exit nobody saw is told as {ended.failure}": ended.failure_reason == exit_told,
+        f"a killed host is told as {killed.failure}": killed.failure_reason == "lost",
+        "it was started again": {live.attempt, ended.attempt, killed.attempt} == {1},
+    }
     if damage.startswith("exit_"):
-        assert "exit.json" in record.failure.message
-        assert "is kept as exit.json.refused-1" in record.failure.message
-        folder = aftermath.daemon.home.run(record.run_id).attempt(1).directory
-        assert os.path.lexists(folder / "exit.json.refused-1")
+        checks["nobody hears what was refused"] = is_told(aftermath, killed)
+    return [problem for problem, is_fine in checks.items() if not is_fine]
 
 
-def test_the_rest_is_served(aftermath: Aftermath) -> None:
+def is_told(aftermath: Aftermath, record: RunRecord) -> bool:
+    folder = aftermath.daemon.home.run(record.run_id).attempt(1).directory
+    message = record.failure.message if record.failure else ""
+    is_kept = os.path.lexists(folder / "exit.json.refused-1")
+    return is_kept and "is kept as exit.json.refused-1" in message
+
+
+def assert_the_rest_is_served(aftermath: Aftermath) -> None:
     assert aftermath.new.outcome == "succeeded"
     assert (aftermath.untouched.state, aftermath.untouched.stalled) == ("RDY", "")
     assert aftermath.daemon.client.health().healthy
-
-
-def test_a_file_that_was_set_aside_is_named_in_the_run(aftermath: Aftermath) -> None:
     stalled = aftermath.before_stop[aftermath.live["live_garbage"]].stalled
     assert "live.json: it is no JSON document; it is kept as live.json.refused-1" in stalled
-
-
-def test_no_loop_and_no_task_of_the_daemon_has_failed(aftermath: Aftermath) -> None:
     log = aftermath.daemon.home.daemon_log.read_text()
     for event in ("loop.failed", "task.failed", "run.unreadable", "host.unkillable"):
         assert f'"{event}"' not in log
-
-
-def test_a_stranger_whom_the_files_name_is_left_alone(aftermath: Aftermath) -> None:
-    assert aftermath.stranger.poll() is None

@@ -113,8 +113,10 @@ def _kill_sentence(record: ExitRecord, worker_failure: dict[str, Any] | None) ->
     """Empty when nothing was killed, or something else must have done it."""
     by_signal = record.signal == signal.SIGKILL
     by_code = record.exit_code == 128 + signal.SIGKILL
-    if (by_signal or by_code) and (record.oom_kills or record.machine_oom_kills):
+    if (by_signal or by_code) and record.oom_kills:
         return "The machine ran out of memory, and the kernel killed the worker."
+    if (by_signal or by_code) and record.machine_oom_kills:
+        return "The machine ran out of memory, and most likely the kernel killed the worker for it."
     if by_code and worker_failure is None:
         # What was killed may have been in a container or on another machine, where our kernel
         # counts nothing. For a kill of the worker itself its count can be relied upon.

@@ -381,12 +381,15 @@ class Supervisor:
         self, run: ActiveRun, key: AttemptKey, reason: str, grace_s: float
     ) -> None:
         """Ask the run host; kill it (and the worker with it) when it does not deliver."""
+        patience_s = grace_s + HOST_PATIENCE_S
         try:
             command = {"command": "stop", "reason": reason, "grace_s": grace_s}
             await self.executor.control(key, command)
         except WorkerStartError as error:
             log.warning("host.silent", run_id=key.run_id, error=error)
-        deadline = time.monotonic() + grace_s + HOST_PATIENCE_S
+            if not await self.executor.terminate(key):
+                patience_s = 0.0  # nobody is there to be waited for
+        deadline = time.monotonic() + patience_s
         with self.feed.watch(key.run_id) as watcher:
             while run.is_live and run.key == key:
                 remaining = deadline - time.monotonic()

@@ -61,6 +61,12 @@ class Executor(Protocol):
     async def control(self, key: AttemptKey, command: dict[str, Any]) -> dict[str, Any]:
         """One command to the run host; waits for a host that is just starting."""
 
+    async def terminate(self, key: AttemptKey) -> bool:
+        """Let the run host stop its worker by a signal, where its socket is of no use.
+
+        False when there is no host.
+        """
+
     async def poll(self, key: AttemptKey) -> WorkerLook:
         """Look at the worker process."""
 

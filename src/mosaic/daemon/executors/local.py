@@ -131,6 +131,10 @@ class LocalExecutor:
                     ) from error
                 await asyncio.sleep(0.02)
 
+    async def terminate(self, key: AttemptKey) -> bool:
+        host = self._hosts.get(key) or await asyncio.to_thread(find_host, self._files(key))
+        return host is not None and send_signal(host, signal.SIGTERM)
+
     async def poll(self, key: AttemptKey) -> WorkerLook:
         if key not in self._workers:
             worker = await asyncio.to_thread(self._find_worker, key)
