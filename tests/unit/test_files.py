@@ -85,7 +85,7 @@ def test_what_is_no_plain_file_is_neither_read_nor_waited_for(tmp_path: Path, ki
         "loop": lambda: path.symlink_to(path),
     }
     makers[kind]()
-    with pytest.raises(CorruptStoreError, match="^it: "):
+    with pytest.raises(CorruptStoreError, match=r"^it: "):
         read_bounded(path, 100)
     assert tail_lines(path, 3) == []
     assert not is_locked(path)

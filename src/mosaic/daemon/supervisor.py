@@ -6,7 +6,6 @@ Everything that happens to a run goes through `apply`, one event at a time per r
 from __future__ import annotations
 
 import asyncio
-import errno
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -14,14 +13,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mosaic.contracts.run_record import RunRecord, Transition
-from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
+from mosaic.contracts.run_state import RunState
 from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.attempt_end import believable, ending_event, launch_failure
 from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.bus.run_bus import RunBus
 from mosaic.daemon.executors.attempt_fate import commitment_of
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
-from mosaic.daemon.exit_failure import INTERRUPTED, LOST, unreadable
-from mosaic.daemon.ingest_loop import IngestLoop
+from mosaic.daemon.exit_failure import unreadable
+from mosaic.daemon.host_stop import stop_host
+from mosaic.daemon.ingest_loop import IngestLoop, is_lasting
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.registry.registry import Registry
@@ -30,13 +31,11 @@ from mosaic.daemon.run_lifecycle import (
     DecideAfterFault,
     Enqueue,
     Event,
-    Exited,
     Failed,
     FaultHandled,
     Finish,
     Instruction,
     Launch,
-    NeverStarted,
     Paused,
     Placed,
     Registered,
@@ -49,14 +48,10 @@ from mosaic.daemon.run_lifecycle import (
 from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.daemon.worker_news import events_of, last_words, values_of
 from mosaic.errors import (
-    CorruptStoreError,
     MosaicError,
     RunStateError,
-    SecretLostError,
     StoreError,
-    WorkerStartError,
 )
-from mosaic.files import tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 from mosaic.telemetry.digest import metrics_digest
@@ -67,12 +62,8 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 DEFAULT_GRACE_S = 10.0
-# What a run host may take beyond the grace period before it is killed itself.
-HOST_PATIENCE_S = 10.0
 STORE_RETRY_S = 1.0
 SCRIPT_POLL_S = 0.02
-MAX_VAIN_LAUNCHES = 3
-_NO_FILE = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL}
 
 
 class Supervisor:
@@ -240,10 +231,7 @@ class Supervisor:
             self._ingest.add(run.run_id, self.home.run(run.run_id))
             await self.executor.launch(spec, self._on_gone)
         except MosaicError as error:
-            is_secret = isinstance(error, SecretLostError)
-            kind = FailureKind.SECRET_LOST if is_secret else FailureKind.LAUNCH_ERROR
-            failure = FailureReason(kind, str(error), error.hint)
-            await self._retrying(run, Failed(failure))
+            await self._retrying(run, Failed(launch_failure(error)))
             return
         log.info("run.launched", run_id=key.run_id, attempt=key.attempt)
         if run.control == "signals":
@@ -281,19 +269,17 @@ class Supervisor:
             verdict = await self._watch_or_examine(run)
         if verdict.fate is AttemptFate.ALIVE:
             return
-        if verdict.fate is AttemptFate.NEVER_STARTED and run.record.state is not RunState.HSHK:
-            # Its worker was heard of, so this only looks as if nothing had ever been there.
-            verdict = Verdict(AttemptFate.LOST, remark="Its attempt's folder was removed.")
+        verdict = believable(verdict, run.record.state)
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
             await self.executor.destroy(key)
         await self._take_news(run.run_id, partial(self._ingest.drain, run.run_id))
         self._ingest.forget(run.run_id)
-        store = self.home.run(run.run_id).telemetry
-        digest = await asyncio.to_thread(metrics_digest, store)
+        files = self.home.run(run.run_id)
+        digest = await asyncio.to_thread(metrics_digest, files.telemetry)
         run.record = replace(run.record, metrics_digest=digest)
         if run.reported is not None:
             await run.reported  # what the journal said comes before the end
-        await self._retrying(run, self._ending_event(run, verdict))
+        await self._retrying(run, ending_event(run, verdict, files.attempt(key.attempt).host_log))
 
     async def _watch_or_examine(self, run: ActiveRun) -> Verdict:
         adopt = partial(self.executor.adopt, run.key, run.exit_commitment, self._on_gone)
@@ -306,28 +292,6 @@ class Supervisor:
         except Exception:
             log.exception("host.unkillable", run_id=key.run_id)
         await self._retrying(run, Failed(unreadable(f"{type(error).__name__}: {error}")))
-
-    def _ending_event(self, run: ActiveRun, verdict: Verdict) -> Event:
-        if verdict.exit is not None:
-            run.record = replace(run.record, stderr_tail=verdict.exit.stderr_tail)
-            return Exited(verdict.exit, run.worker_failure, run.worker_stop_reason)
-        if verdict.fate is AttemptFate.NEVER_STARTED:
-            run.vain_launches += 1
-            if run.vain_launches < MAX_VAIN_LAUNCHES:
-                return NeverStarted()
-            said = tail_lines(self.home.run(run.run_id).attempt(run.record.attempt).host_log, 3)
-            return Failed(
-                FailureReason(
-                    FailureKind.LAUNCH_ERROR,
-                    f"The run host ended {run.vain_launches} times before it started the worker. "
-                    + " ".join(said),
-                    "run `mosaic doctor`",
-                )
-            )
-        failure = INTERRUPTED if verdict.fate is AttemptFate.INTERRUPTED else LOST
-        if verdict.remark:
-            failure = replace(failure, message=f"{failure.message} {verdict.remark}")
-        return Failed(failure)
 
     async def _retrying(self, run: ActiveRun, event: Event) -> None:
         """Apply an event that must not be lost, also while the registry cannot be written."""
@@ -355,7 +319,7 @@ class Supervisor:
             try:
                 return await ask()
             except StoreError as error:
-                if not _is_lasting(error):
+                if not is_lasting(error):
                     raise
                 log.error("journal.unreadable", run_id=run_id, error=error)
                 return None
@@ -375,29 +339,9 @@ class Supervisor:
     def _start_stopping(self, run: ActiveRun, reason: str, grace_s: float) -> None:
         if run.stop_task is not None:
             run.stop_task.cancel()
-        run.stop_task = self._tasks.spawn(self._stop_host(run, run.key, reason, grace_s))
-
-    async def _stop_host(
-        self, run: ActiveRun, key: AttemptKey, reason: str, grace_s: float
-    ) -> None:
-        """Ask the run host; kill it (and the worker with it) when it does not deliver."""
-        patience_s = grace_s + HOST_PATIENCE_S
-        try:
-            command = {"command": "stop", "reason": reason, "grace_s": grace_s}
-            await self.executor.control(key, command)
-        except WorkerStartError as error:
-            log.warning("host.silent", run_id=key.run_id, error=error)
-            if not await self.executor.terminate(key):
-                patience_s = 0.0  # nobody is there to be waited for
-        deadline = time.monotonic() + patience_s
-        with self.feed.watch(key.run_id) as watcher:
-            while run.is_live and run.key == key:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    log.warning("host.killed", run_id=key.run_id, attempt=key.attempt)
-                    await self.executor.destroy(key)
-                    return
-                await watcher.wait(remaining)
+        run.stop_task = self._tasks.spawn(
+            stop_host(self.executor, self.feed, run, run.key, reason, grace_s)
+        )
 
     async def set_paused(self, run: ActiveRun, wanted: bool) -> RunRecord:
         command = "pause" if wanted else "resume"
@@ -454,8 +398,3 @@ class Supervisor:
 
 def _ingest_alarm(run_id: str) -> str:
     return f"ingest of {run_id}"
-
-
-def _is_lasting(error: StoreError) -> bool:
-    """Waiting helps against a full disk, but not where a folder stands in place of a file."""
-    return isinstance(error, CorruptStoreError) or error.details.get("errno") in _NO_FILE
