@@ -30,16 +30,18 @@ def commitment_of(proof: str) -> str:
     return hashlib.sha256(proof.encode()).hexdigest()
 
 
+def lives(files: AttemptFiles, is_destroyed: bool = False) -> bool:
+    """Once we have destroyed it, a lock that somebody else holds keeps it alive no longer."""
+    return (is_locked(files.lock) and not is_destroyed) or find_host(files) is not None
+
+
 def examine_attempt(
     files: AttemptFiles, key: AttemptKey, commitment: str = "", is_destroyed: bool = False
 ) -> Verdict:
-    """`commitment` is empty for an attempt that a MOSAIC without proofs has launched.
-
-    Once we have destroyed it, a lock that somebody else holds keeps it alive no longer.
-    """
+    """`commitment` is empty for an attempt that a MOSAIC without proofs has launched."""
     remarks: list[str] = []
     for _look in range(2):
-        if (is_locked(files.lock) and not is_destroyed) or find_host(files) is not None:
+        if lives(files, is_destroyed):
             return Verdict(AttemptFate.ALIVE)
         if record := _proven_exit(files, key, commitment, remarks):
             return Verdict(AttemptFate.EXITED, record)

@@ -16,7 +16,7 @@ from typing import Any
 
 from mosaic import runhost
 from mosaic.contracts.run_files import AttemptFiles, AttemptSpec, shared_memory_prefixes
-from mosaic.daemon.executors.attempt_fate import examine_attempt
+from mosaic.daemon.executors.attempt_fate import examine_attempt, lives
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, OnGone, Verdict, WorkerLook
 from mosaic.errors import CorruptStoreError, StoreError, WorkerStartError
 from mosaic.logs import get_logger
@@ -77,7 +77,7 @@ class LocalExecutor:
             return verdict
         host = await asyncio.to_thread(find_host, self._files(key))
         if host is None or not self._watch(key, host, on_gone):
-            self._watch_lock(key, commitment, on_gone)
+            self._watch_lock(key, on_gone)
         return verdict
 
     async def _examine(self, key: AttemptKey, commitment: str) -> Verdict:
@@ -189,15 +189,13 @@ class LocalExecutor:
         loop.add_reader(fd, gone)
         return True
 
-    def _watch_lock(self, key: AttemptKey, commitment: str, on_gone: OnGone) -> None:
+    def _watch_lock(self, key: AttemptKey, on_gone: OnGone) -> None:
         """For a host that cannot be found, mostly as it is too young: wait for either to change."""
 
         async def watch() -> None:
-            while True:
-                verdict = await self._examine(key, commitment)
-                if verdict.fate is not AttemptFate.ALIVE:
-                    break
-                host = await asyncio.to_thread(find_host, self._files(key))
+            files = self._files(key)
+            while await asyncio.to_thread(lives, files, key in self._destroyed):
+                host = await asyncio.to_thread(find_host, files)
                 if host is not None and self._watch(key, host, on_gone):
                     return
                 await asyncio.sleep(LOCK_POLL_S)
