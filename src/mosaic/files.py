@@ -7,11 +7,18 @@ temporary file in the same directory, fsync it, rename it over the target, fsync
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
 from pathlib import Path
 from typing import Any
+
+from mosaic.errors import CorruptStoreError
+from mosaic.foreign_files import open_regular
+
+# Too many open files, no memory, a failing disk: the same look may succeed later.
+_PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -69,6 +76,27 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
         sync_directory(path.parent)
 
 
+def read_bounded(path: Path, most_bytes: int) -> bytes | None:
+    """A file that anybody may have put there; None when there is none.
+
+    Raises CorruptStoreError for what is no plain file of that size, OSError only for what may be
+    over in a moment.
+    """
+    try:
+        fd = open_regular(path, follow_links=False)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in _PASSING:
+            raise
+        raise CorruptStoreError(f"{path.name}: {error.strerror}") from error
+    with open(fd, "rb") as file:
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise CorruptStoreError(f"{path.name}: it has more than {most_bytes:,} bytes")
+    return data
+
+
 def sync_directory(directory: Path) -> None:
     """The names in it, which no sync of the files behind them saves."""
     _sync(directory, os.O_DIRECTORY)
@@ -88,10 +116,12 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds an exclusive flock on the file."""
+    """Whether some process holds an exclusive flock on the file; what cannot be opened is free."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in _PASSING:
+            raise
         return False
     try:
         # Shared, so that two onlookers do not take each other for the owner.
@@ -104,12 +134,12 @@ def is_locked(path: Path) -> bool:
 
 
 def tail_lines(path: Path, count: int, max_bytes: int = 65_536) -> list[str]:
-    """The last lines of a text file, decoded leniently; empty when there is none to be read."""
+    """The last lines of a text file, decoded leniently; empty when there is no such file."""
     try:
-        with path.open("rb") as file:
+        with open(open_regular(path, follow_links=False), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - max_bytes))
-            text = file.read().decode("utf-8", errors="replace")
+            text = file.read(max_bytes).decode("utf-8", errors="replace")
     except OSError:
         return []
     return text.splitlines()[-count:]

@@ -407,3 +407,18 @@ async def test_the_backup_is_a_whole_registry(registry: Registry, home: Home) ->
     await registry.backup()
     assert home.registry_backup.stat().st_mtime_ns == stamp, "nothing changed, nothing copied"
     assert not [name for name in os.listdir(home.trainer) if name.endswith(".tmp")]
+
+
+async def test_what_proves_an_exit_is_kept_per_attempt_and_goes_with_its_run(
+    registry: Registry, home: Home
+) -> None:
+    run_id = await submit(registry, home)
+    await registry.keep_exit_proof(run_id, 1, "first")
+    await registry.keep_exit_proof(run_id, 2, "second")
+    assert await registry.exit_proof(run_id, 1) == "first"
+    assert await registry.exit_proof(run_id, 2) == "second"
+    assert await registry.exit_proof(run_id, 3) == "", "launched before there were proofs"
+    await launch(registry, home, run_id)
+    await end(registry, run_id, RunState.HSHK, 1, Outcome.SUCCEEDED)
+    await registry.delete(run_id)
+    assert await registry.exit_proof(run_id, 1) == ""

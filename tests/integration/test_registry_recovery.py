@@ -343,6 +343,7 @@ async def test_no_run_is_lost_or_wrong_after_random_damage(quick_folder: Path, p
         (b"a plain name", b"a fancy name"),
         (b"succeeded", b"succeedee"),
         (b"submitted", b"submittee"),
+        (b"what proves it", b"what proved it"),
     ],
 )
 async def test_a_plausible_change_of_a_value_is_noticed_by_its_checksum(
@@ -352,6 +353,7 @@ async def test_a_plausible_change_of_a_value_is_noticed_by_its_checksum(
     registry = await Registry.open(home)
     run_id = await submit(registry, home, new_run("a plain name"))
     await launch(registry, home, run_id)
+    await registry.keep_exit_proof(run_id, 1, "what proves it")
     await end(registry, run_id, RunState.HSHK, 1, Outcome.SUCCEEDED)
     await registry.close()
     content = home.registry.read_bytes()
@@ -390,9 +392,10 @@ async def test_an_older_registry_is_backed_up_and_brought_up_to_date(
     registry = await Registry.open(home)
     run_id = await submit(registry, home)
     await registry.close()
+    newest = len(registry_schema.migration_scripts())
     scripts = tmp_path / "migrations"
     shutil.copytree(registry_schema.MIGRATIONS, scripts)
-    (scripts / "0004_colours.sql").write_text("CREATE TABLE colours (name TEXT);")
+    (scripts / "9999_colours.sql").write_text("CREATE TABLE colours (name TEXT);")
     monkeypatch.setattr(registry_schema, "MIGRATIONS", scripts)
     versions = []
     real = registry_recovery.back_up
@@ -404,7 +407,7 @@ async def test_an_older_registry_is_backed_up_and_brought_up_to_date(
     monkeypatch.setattr(registry_recovery, "back_up", watched)
     found, _ = await reopened(home)
     assert found.keys() == {run_id}
-    assert versions == [3, 4]
+    assert versions == [newest, newest + 1]
     found, again = await reopened(home)
     assert found.keys() == {run_id} and again.recovery.sentence == ""
 
@@ -417,7 +420,7 @@ async def test_a_failed_migration_leaves_the_old_registry(
     await registry.close()
     scripts = tmp_path / "migrations"
     shutil.copytree(registry_schema.MIGRATIONS, scripts)
-    (scripts / "0003_broken.sql").write_text("CREATE TABLE colours (name TEXT); NONSENSE;")
+    (scripts / "9999_broken.sql").write_text("CREATE TABLE colours (name TEXT); NONSENSE;")
     with monkeypatch.context() as patch:
         patch.setattr(registry_schema, "MIGRATIONS", scripts)
         with pytest.raises(HomeError):

@@ -141,6 +141,7 @@ def rewrite_as_version_2(connection: sqlite3.Connection, imported: str) -> None:
         (imported, imported),
     )
     connection.execute(f"UPDATE transitions SET checksum = row_checksum({transition})")
+    connection.execute("DROP TABLE exit_proofs")
     connection.execute("ALTER TABLE runs DROP COLUMN origin")
     columns = ", ".join(name for name in RUN_COLUMNS if name != "origin")
     connection.execute(f"UPDATE runs SET checksum = row_checksum({columns})")

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from mosaic.files import atomic_write, atomic_write_json, make_directory, read_json, tail_lines
+from mosaic.errors import CorruptStoreError
+from mosaic.files import (
+    atomic_write,
+    atomic_write_json,
+    is_locked,
+    make_directory,
+    read_bounded,
+    read_json,
+    tail_lines,
+)
 
 
 def test_the_file_is_private_and_complete(tmp_path: Path) -> None:
@@ -69,3 +79,26 @@ def test_a_folder_cannot_take_the_place_of_a_file(tmp_path: Path) -> None:
         make_directory(tmp_path / "file")
     with pytest.raises(NotADirectoryError):
         make_directory(tmp_path / "file" / "folder")
+def test_a_bounded_read_gives_the_whole_file_or_none(tmp_path: Path) -> None:
+    (tmp_path / "small").write_bytes(b"12345")
+    assert read_bounded(tmp_path / "small", 5) == b"12345"
+    assert read_bounded(tmp_path / "missing", 5) is None
+    with pytest.raises(CorruptStoreError, match="small: it has more than 4 bytes"):
+        read_bounded(tmp_path / "small", 4)
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "link", "loop"])
+def test_what_is_no_plain_file_is_neither_read_nor_waited_for(tmp_path: Path, kind: str) -> None:
+    path, target = tmp_path / "it", tmp_path / "target"
+    target.write_text("a line")
+    makers: dict[str, Callable[[], object]] = {
+        "folder": path.mkdir,
+        "fifo": lambda: os.mkfifo(path),
+        "link": lambda: path.symlink_to(target),
+        "loop": lambda: path.symlink_to(path),
+    }
+    makers[kind]()
+    with pytest.raises(CorruptStoreError, match=r"^it: "):
+        read_bounded(path, 100)
+    assert tail_lines(path, 3) == []
+    assert not is_locked(path)

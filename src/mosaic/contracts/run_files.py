@@ -10,6 +10,10 @@ runs/<RUN>/
   attempts/<n>/             one folder per attempt, owned by that attempt's run host
     lock  claim  live.json  exit.json  host.log  worker.token
 
+A worker has the same user as its run host and can write into all of them. So whoever reads one
+believes nothing: `from_dict` of each record goes through it field by field and raises
+CorruptStoreError at the first that is not what it must be.
+
 Named tuples rather than dataclasses: importing `dataclasses` alone would cost every run host, of
 which there is one per attempt, a quarter of its start.
 """
@@ -19,7 +23,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mosaic.errors import CorruptStoreError
 from mosaic.processes import ProcessIdentity
+
+# More than the longest tail of stderr can become in exit.json; whatever is larger is not ours.
+MAX_RECORD_BYTES = 1_048_576
+# The kernel's own limits.
+_MAX_PID = 2**22
+_MAX_SIGNAL = 64
+_MAX_COUNT = 2**53
+_MAX_TEXT = 100_000
 
 
 def shared_memory_prefixes(run_id: str) -> tuple[str, ...]:
@@ -117,6 +130,9 @@ class AttemptSpec(NamedTuple):
     log_max_bytes: int = 20_000_000
     log_backups: int = 2
     shm_prefixes: tuple[str, ...] = ()  # names below /dev/shm to unlink when the run is over
+    # A random word that only exit.json reveals. The daemon keeps no more than its hash, and the
+    # worker sees neither, so nobody but the run host can have written an exit.json that holds it.
+    exit_proof: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()
@@ -127,6 +143,24 @@ class AttemptSpec(NamedTuple):
         for name in ("argv", "shm_prefixes"):
             values[name] = tuple(values.get(name, ()))
         return cls(**values)
+
+
+class ClaimRecord(NamedTuple):
+    """claim: the run host that may start this attempt and the control groups it is to make.
+
+    Or, with `is_refused`, that recovery has taken it so that the attempt can never start.
+    """
+
+    host: ProcessIdentity | None
+    groups: tuple[str, ...] = ()
+    is_refused: bool = False
+
+    @classmethod
+    def from_dict(cls, data: Any) -> ClaimRecord:
+        fields = _Fields("claim", data)
+        if "refused_by" in fields:
+            return cls(None, is_refused=True)
+        return cls(fields.process(), fields.texts("groups"))
 
 
 class LiveRecord(NamedTuple):
@@ -146,13 +180,14 @@ class LiveRecord(NamedTuple):
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> LiveRecord:
+    def from_dict(cls, data: Any) -> LiveRecord:
+        fields = _Fields("live.json", data)
         return cls(
-            host=ProcessIdentity.from_dict(data["host"]),
-            worker=ProcessIdentity.from_dict(data["worker"]),
-            control_socket=data["control_socket"],
-            started_at=data["started_at"],
-            containment=data["containment"],
+            host=fields.part("host").process(),
+            worker=fields.part("worker").process(),
+            control_socket=fields.text("control_socket"),
+            started_at=fields.number("started_at"),
+            containment=fields.text("containment"),
         )
 
 
@@ -176,10 +211,113 @@ class ExitRecord(NamedTuple):
     cpu_seconds: float = 0.0
     error: str = ""  # with "start_failed": what the system said
     stderr_tail: tuple[str, ...] = ()
+    memory_limit_mb: int | None = None
+    # Processes of the run that the kernel killed for lack of memory, where their group counts them.
+    oom_kills: int = 0
+    # By how much the whole machine's count rose in the last seconds; None where there is none.
+    machine_oom_kills: int | None = None
+    machine_memory_mb: int = 0
+    # The word from the specification: only the run host knew it.
+    proof: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ExitRecord:
-        return cls(**{**data, "stderr_tail": tuple(data.get("stderr_tail", ()))})
+    def from_dict(cls, data: Any) -> ExitRecord:
+        """Fields of a newer run host are left out; what an older one did not know has a default."""
+        fields = _Fields("exit.json", data)
+        return cls(
+            run_id=fields.text("run_id"),
+            attempt=fields.count("attempt"),
+            exit_code=fields.count_or_none("exit_code", 255),
+            signal=fields.count_or_none("signal", _MAX_SIGNAL),
+            started_at=fields.number("started_at"),
+            finished_at=fields.number("finished_at"),
+            stop_reason=fields.text("stop_reason", ""),
+            was_killed=fields.flag("was_killed", False),
+            swept_processes=fields.count("swept_processes", default=0),
+            max_rss_mb=fields.number("max_rss_mb", 0.0),
+            cpu_seconds=fields.number("cpu_seconds", 0.0),
+            error=fields.text("error", ""),
+            stderr_tail=fields.texts("stderr_tail"),
+            memory_limit_mb=fields.count_or_none("memory_limit_mb"),
+            oom_kills=fields.count("oom_kills", default=0),
+            machine_oom_kills=fields.count_or_none("machine_oom_kills"),
+            machine_memory_mb=fields.count("machine_memory_mb", default=0),
+            proof=fields.text("proof", ""),
+        )
+
+
+class _Fields:
+    """A JSON object, read field by field; without a default a field must be there."""
+
+    def __init__(self, name: str, data: Any) -> None:
+        self._name = name
+        if not isinstance(data, dict):
+            raise self._wrong("it is no JSON object")
+        self._data: dict[str, Any] = data
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    def part(self, key: str) -> _Fields:
+        return _Fields(f"{self._name}: {key}", self._data.get(key))
+
+    def process(self) -> ProcessIdentity:
+        pid = self.count("pid", _MAX_PID)
+        if pid == 0:
+            raise self._wrong("pid is 0")
+        return ProcessIdentity(pid, self.count("start_ticks"), self.text("boot_id"))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self._data.get(key, default)
+        if not _is_text(value):
+            raise self._wrong(f"{key} is no text")
+        return str(value)
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._data.get(key, ())
+        if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
+            raise self._wrong(f"{key} is no list of texts")
+        return tuple(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self._data.get(key, default)
+        if not isinstance(value, bool):
+            raise self._wrong(f"{key} is neither true nor false")
+        return value
+
+    def count(self, key: str, most: int = _MAX_COUNT, default: int | None = None) -> int:
+        value = self._data.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise self._wrong(f"{key} is no number from 0 to {most}")
+        return value
+
+    def count_or_none(self, key: str, most: int = _MAX_COUNT) -> int | None:
+        return None if self._data.get(key) is None else self.count(key, most)
+
+    def number(self, key: str, default: float | None = None) -> float:
+        value = self._data.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(f"{key} is no number")
+        if not 0 <= value <= _MAX_COUNT:  # nor is it NaN
+            raise self._wrong(f"{key} is out of range")
+        return float(value)
+
+    def _wrong(self, what: str) -> CorruptStoreError:
+        return CorruptStoreError(
+            f"{self._name}: {what}",
+            hint="something other than MOSAIC wrote it; it is set aside and the rest goes on",
+        )
+
+
+def _is_text(value: object) -> bool:
+    """Text of bounded length that every store and wire can hold: no lone surrogates."""
+    if not isinstance(value, str) or len(value) > _MAX_TEXT:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -45,13 +45,22 @@ class FailureKind(StrEnum):
     SIGNAL = "signal"  # the worker was killed by a signal
     WORKER_ERROR = "worker_error"  # the worker reported a typed failure
     MEMORY_LIMIT = "memory_limit"  # it used more than resources.memory_mb
+    GPU_MEMORY = "gpu_memory"  # its GPU had no memory left
+    HOST_MEMORY = "host_memory"  # the machine had no memory left for it
     PROCESS_LIMIT = "process_limit"  # it started too many processes
     TIME_LIMIT = "time_limit"  # it ignored the stop at schedule.max_duration_seconds
     LAUNCH_ERROR = "launch_error"  # the worker could not be started
     LOST = "lost"  # the run host died without a word
     INTERRUPTED = "interrupted"  # the machine was restarted
+    UNREADABLE = "unreadable"  # nothing can be known: its files broke what had to read them
     SECRET_LOST = "secret_lost"  # a secret was needed again but is kept nowhere
     USER_CANCEL = "user_cancel"  # a person stopped it
+
+
+# Another attempt would need as much memory as this one.
+OUT_OF_MEMORY = frozenset(
+    {FailureKind.MEMORY_LIMIT, FailureKind.GPU_MEMORY, FailureKind.HOST_MEMORY}
+)
 
 
 @dataclass(frozen=True)

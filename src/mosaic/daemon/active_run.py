@@ -33,6 +33,8 @@ class ActiveRun:
     queued_at: float = field(default_factory=time.monotonic)
     worker_failure: dict[str, Any] | None = None
     worker_stop_reason: str = ""
+    # By which the exit.json of the present attempt is known to be genuine.
+    exit_commitment: str = ""
     # How often a launch left no trace; a broken installation must not loop for ever.
     vain_launches: int = 0
     # The task that applies what the journal reported; the next report waits for it.
@@ -68,4 +70,5 @@ class ActiveRun:
             max_attempts=self.config.retry.max_attempts,
             stop_requested=self.record.stop_requested,
             stop_reason=self.record.stop_reason,
+            failure=self.record.failure.kind if self.record.failure else None,
         )

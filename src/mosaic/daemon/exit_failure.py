@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from mosaic.contracts.run_files import ExitRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, exit_sentence
+from mosaic.daemon.out_of_memory import LIMIT_HINT, memory_failure
 
 # Why the run host ended a run: the failure's kind, a sentence, and what to do about it.
 _ENDED_BY_HOST = {
@@ -16,8 +18,8 @@ _ENDED_BY_HOST = {
     ),
     "memory_limit": (
         FailureKind.MEMORY_LIMIT,
-        "The run used {max_rss_mb:.0f} MB, more than its memory limit.",
-        "raise resources.memory_mb, or use smaller buffers",
+        "The run needed more than its memory limit{limit}; it was seen using {max_rss_mb:.0f} MB.",
+        LIMIT_HINT,
     ),
     "process_limit": (
         FailureKind.PROCESS_LIMIT,
@@ -43,6 +45,8 @@ _ENDED_BY_HOST = {
 # Limits of the schedule: a worker that stops there by itself has done what was asked.
 _PLANNED_ENDS = {"time_limit": "max_duration", "max_steps": "max_steps"}
 
+MAX_MESSAGE = 1000
+
 # There is no exit record at all.
 LOST = FailureReason(
     FailureKind.LOST,
@@ -54,6 +58,14 @@ INTERRUPTED = FailureReason(
     "The machine was restarted while the run was going on.",
     "submit it again, or give it retries",
 )
+
+
+def unreadable(problem: str) -> FailureReason:
+    return FailureReason(
+        FailureKind.UNREADABLE,
+        f"Its attempt files cannot be read: {problem}"[:MAX_MESSAGE],
+        "its processes were ended; the files are kept, and the daemon's log has the details",
+    )
 
 
 def failure_of(
@@ -72,12 +84,15 @@ def failure_of(
         return None
     if record.stop_reason in _ENDED_BY_HOST:
         kind, sentence, hint = _ENDED_BY_HOST[record.stop_reason]
-        message = sentence.format(error=record.error, max_rss_mb=record.max_rss_mb)
+        limit = f" of {record.memory_limit_mb} MB" if record.memory_limit_mb else ""
+        message = sentence.format(error=record.error, max_rss_mb=record.max_rss_mb, limit=limit)
         return FailureReason(kind, message, hint, code, number)
+    if code != 0 and (failure := memory_failure(record, worker_failure)):
+        return failure
     if worker_failure is not None and code != 0:
         return _reported_failure(record, worker_failure)
     if number is not None:
-        return FailureReason(FailureKind.SIGNAL, exit_sentence(code, number), "", code, number)
+        return FailureReason(FailureKind.SIGNAL, _signal_sentence(record), "", code, number)
     if code != 0:
         hint = "the last lines of stderr usually say why: `mosaic logs RUN --stderr`"
         return FailureReason(FailureKind.EXIT_CODE, exit_sentence(code, number), hint, code)
@@ -91,6 +106,15 @@ def early_stop_reason(record: ExitRecord) -> str:
 
 def _ended_as_planned(record: ExitRecord) -> bool:
     return record.stop_reason in _PLANNED_ENDS and record.exit_code == 0 and not record.was_killed
+
+
+def _signal_sentence(record: ExitRecord) -> str:
+    if record.signal == signal.SIGKILL and record.machine_oom_kills == 0:
+        return (
+            "The worker was killed by SIGKILL. The kernel counts no kill for lack of memory, so "
+            f"something sent it. It had used up to {record.max_rss_mb:,.0f} MB."
+        )
+    return exit_sentence(record.exit_code, record.signal)
 
 
 def _reported_failure(record: ExitRecord, payload: dict[str, Any]) -> FailureReason:

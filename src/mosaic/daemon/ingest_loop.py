@@ -7,6 +7,7 @@ sizes, which costs a few microseconds per live run, and sleeps for good while no
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from concurrent.futures import Future
 
 from mosaic.contracts.run_files import RunFiles
 from mosaic.daemon.bus.run_bus import RunBus
-from mosaic.errors import StoreError
+from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.logs import get_logger
 from mosaic.telemetry.ingest import IngestReport, JournalIngest
 
@@ -23,6 +24,7 @@ log = get_logger(__name__)
 POLL_S = 0.05
 # A run whose store cannot be written (full disk) is left alone this long.
 RETRY_S = 1.0
+_NO_FILE = {errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL}
 
 # Called on the event loop with what an ingest step found.
 OnReport = Callable[[str, IngestReport], None]
@@ -61,6 +63,14 @@ class IngestLoop:
             self._requests.append((run_id, future))
             self._condition.notify()
         return await asyncio.wrap_future(future)
+
+    def forget(self, run_id: str) -> None:
+        """For a run that is over, but whose journal could not be drained."""
+        with self._condition:
+            journal = self._journals.pop(run_id, None)
+            self._not_before.pop(run_id, None)
+        if journal is not None:
+            journal.close()
 
     async def close(self) -> None:
         with self._condition:
@@ -133,3 +143,8 @@ class IngestLoop:
     def _tell(self, callback: Callable[..., None], *args: object) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(callback, *args)
+
+
+def is_lasting(error: StoreError) -> bool:
+    """Waiting helps against a full disk, but not where a folder stands in place of a file."""
+    return isinstance(error, CorruptStoreError) or error.details.get("errno") in _NO_FILE

@@ -13,6 +13,7 @@ from mosaic.contracts.run_files import ExitRecord
 from mosaic.contracts.run_state import (
     LEGAL_TRANSITIONS,
     LIVE_STATES,
+    OUT_OF_MEMORY,
     FailureKind,
     FailureReason,
     Outcome,
@@ -32,6 +33,7 @@ class RunStatus:
     max_attempts: int = 1
     stop_requested: bool = False
     stop_reason: str = ""  # in the words of who asked for the stop, if there were any
+    failure: FailureKind | None = None  # why the last attempt ended badly
 
 
 # What can happen to a run.
@@ -109,6 +111,9 @@ Event = (
     | Failed
     | FaultHandled
 )
+
+# How it can end without a word about it from its run host.
+_GONE = (FailureKind.LOST, FailureKind.INTERRUPTED, FailureKind.UNREADABLE)
 
 # What the supervisor must do.
 
@@ -260,7 +265,7 @@ def _exit(run: RunStatus, event: Exited) -> Decision:
 def _fault(
     run: RunStatus, failure: FailureReason, changes: dict[str, Any] | None = None
 ) -> Decision:
-    if run.stop_requested and failure.kind in (FailureKind.LOST, FailureKind.INTERRUPTED):
+    if run.stop_requested and failure.kind in _GONE:
         # The user wanted it gone, and gone it is.
         return _canceled(f"stopped on request ({failure.kind})", changes)
     return Decision(
@@ -272,6 +277,9 @@ def _fault(
 
 
 def _after_fault(run: RunStatus) -> Decision:
+    if run.failure in OUT_OF_MEMORY:
+        reason = "not tried again: it would run out of memory again"
+        return Decision(RunState.TERM, reason, {"outcome": Outcome.FAILED}, (Finish(),))
     if run.failures < run.max_attempts and not run.stop_requested:
         return Decision(
             RunState.INIT,

@@ -57,16 +57,26 @@ class RunMonitor:
             self._check_disk()
             for run in list(self._supervisor.active.values()):
                 if run.is_live:
-                    await self._check_run(run)
+                    await self._check_safely(run)
             await self._store_progress()
             await asyncio.sleep(LOOK_S)
 
+    async def _check_safely(self, run: ActiveRun) -> None:
+        """What is wrong with one run is said there, and keeps nobody from looking at the others."""
+        try:
+            await self._check_run(run)
+        except Exception as error:  # noqa: BLE001 (a root: the loop serves all runs)
+            self._tell(run, f"it cannot be looked after: {error}")
+
     async def _check_run(self, run: ActiveRun) -> None:
-        process_state = await self._supervisor.executor.poll(run.key)
+        worker = await self._supervisor.executor.poll(run.key)
         silent_s = time.monotonic() - run.heard_at
         reason = stall_reason(
-            process_state, silent_s, self._interval_s, run.record.state, run.control
+            worker.state, silent_s, self._interval_s, run.record.state, run.control
         )
+        self._tell(run, reason or worker.problem)
+
+    def _tell(self, run: ActiveRun, reason: str) -> None:
         if bool(reason) != bool(run.record.stalled):
             event = log.warning if reason else log.info
             event("run.stalled" if reason else "run.recovered", run_id=run.run_id, reason=reason)

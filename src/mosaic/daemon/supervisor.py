@@ -13,13 +13,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from mosaic.contracts.run_record import RunRecord, Transition
-from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
+from mosaic.contracts.run_state import RunState
 from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.attempt_end import believable, ending_event, launch_failure
 from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.bus.run_bus import RunBus
+from mosaic.daemon.executors.attempt_fate import commitment_of
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor, Verdict
-from mosaic.daemon.exit_failure import INTERRUPTED, LOST
-from mosaic.daemon.ingest_loop import IngestLoop
+from mosaic.daemon.exit_failure import unreadable
+from mosaic.daemon.host_stop import stop_host
+from mosaic.daemon.ingest_loop import IngestLoop, is_lasting
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.registry.registry import Registry
@@ -28,13 +31,11 @@ from mosaic.daemon.run_lifecycle import (
     DecideAfterFault,
     Enqueue,
     Event,
-    Exited,
     Failed,
     FaultHandled,
     Finish,
     Instruction,
     Launch,
-    NeverStarted,
     Paused,
     Placed,
     Registered,
@@ -49,11 +50,8 @@ from mosaic.daemon.worker_news import events_of, last_words, values_of
 from mosaic.errors import (
     MosaicError,
     RunStateError,
-    SecretLostError,
     StoreError,
-    WorkerStartError,
 )
-from mosaic.files import tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 from mosaic.telemetry.digest import metrics_digest
@@ -64,11 +62,8 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 DEFAULT_GRACE_S = 10.0
-# What a run host may take beyond the grace period before it is killed itself.
-HOST_PATIENCE_S = 10.0
 STORE_RETRY_S = 1.0
 SCRIPT_POLL_S = 0.02
-MAX_VAIN_LAUNCHES = 3
 
 
 class Supervisor:
@@ -106,12 +101,24 @@ class Supervisor:
     async def adopt(self, run: ActiveRun) -> None:
         """A live run of an earlier daemon: take it over, or record how it ended meanwhile."""
         self.active[run.run_id] = run
+        try:
+            await self._take_over(run)
+        except Exception as error:  # a root: one run must not keep out the others
+            log.exception("run.unreadable", run_id=run.run_id)
+            await self._give_up(run, run.key, error)
+
+    async def _take_over(self, run: ActiveRun) -> None:
         self._ingest.add(run.run_id, self.home.run(run.run_id))
-        run.control = await asyncio.to_thread(self._specs.control_of, run.config)
+        try:
+            run.control = await asyncio.to_thread(self._specs.control_of, run.config)
+        except MosaicError as error:  # its worker is not installed any more, but runs
+            log.warning("worker.unknown", run_id=run.run_id, error=error)
+        proof = partial(self.registry.exit_proof, run.run_id, run.record.attempt)
+        run.exit_commitment = await self._persist("registry", proof)
         # An earlier daemon may have stored what the worker said and died before acting on it.
         recall = partial(self._ingest.recall, run.run_id, run.record.attempt)
-        self._on_report(run.run_id, await self._persist(_ingest_alarm(run.run_id), recall))
-        verdict = await self._watch_or_examine(run.key)
+        await self._take_news(run.run_id, recall)
+        verdict = await self._watch_or_examine(run)
         log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
         if verdict.fate is not AttemptFate.ALIVE:
             self._tasks.spawn(self._settle(run.key, verdict))
@@ -218,14 +225,13 @@ class Supervisor:
             slot = await self.registry.next_slot()
             spec = await asyncio.to_thread(self._specs.build, run.record, run.config, slot)
             run.control = spec.control
+            run.exit_commitment = commitment_of(spec.exit_proof)
+            await self.registry.keep_exit_proof(run.run_id, key.attempt, run.exit_commitment)
             run.heard_at = time.monotonic()
             self._ingest.add(run.run_id, self.home.run(run.run_id))
             await self.executor.launch(spec, self._on_gone)
         except MosaicError as error:
-            is_secret = isinstance(error, SecretLostError)
-            kind = FailureKind.SECRET_LOST if is_secret else FailureKind.LAUNCH_ERROR
-            failure = FailureReason(kind, str(error), error.hint)
-            await self._retrying(run, Failed(failure))
+            await self._retrying(run, Failed(launch_failure(error)))
             return
         log.info("run.launched", run_id=key.run_id, attempt=key.attempt)
         if run.control == "signals":
@@ -235,7 +241,7 @@ class Supervisor:
         """Scripts do not register; what counts is that their process exists."""
         key = run.key
         while run.key == key and run.record.state is RunState.HSHK:
-            if await self.executor.poll(key) is not None:
+            if (await self.executor.poll(key)).state is not None:
                 await self._retrying(run, Registered("a script; it does not register"))
                 return
             await asyncio.sleep(SCRIPT_POLL_S)
@@ -251,44 +257,41 @@ class Supervisor:
         run = self.active.get(key.run_id)
         if run is None or run.key != key or not run.is_live:
             return
+        try:
+            await self._settle_run(run, key, verdict)
+        except Exception as error:  # a root: no run stays live because of what it left
+            log.exception("run.unreadable", run_id=run.run_id)
+            await self._give_up(run, key, error)
+
+    async def _settle_run(self, run: ActiveRun, key: AttemptKey, verdict: Verdict | None) -> None:
         if verdict is None:
             # Killed while it forks, a host leaves its lock to the child for another moment.
-            verdict = await self._watch_or_examine(key)
+            verdict = await self._watch_or_examine(run)
         if verdict.fate is AttemptFate.ALIVE:
             return
+        verdict = believable(verdict, run.record.state)
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
             await self.executor.destroy(key)
-        drain = partial(self._ingest.drain, run.run_id)
-        self._on_report(run.run_id, await self._persist(_ingest_alarm(run.run_id), drain))
-        store = self.home.run(run.run_id).telemetry
-        digest = await asyncio.to_thread(metrics_digest, store)
+        await self._take_news(run.run_id, partial(self._ingest.drain, run.run_id))
+        self._ingest.forget(run.run_id)
+        files = self.home.run(run.run_id)
+        digest = await asyncio.to_thread(metrics_digest, files.telemetry)
         run.record = replace(run.record, metrics_digest=digest)
         if run.reported is not None:
             await run.reported  # what the journal said comes before the end
-        await self._retrying(run, self._ending_event(run, verdict))
+        await self._retrying(run, ending_event(run, verdict, files.attempt(key.attempt).host_log))
 
-    async def _watch_or_examine(self, key: AttemptKey) -> Verdict:
-        adopt = partial(self.executor.adopt, key, self._on_gone)
-        return await self._persist(f"attempt of {key.run_id}", adopt)
+    async def _watch_or_examine(self, run: ActiveRun) -> Verdict:
+        adopt = partial(self.executor.adopt, run.key, run.exit_commitment, self._on_gone)
+        return await self._persist(f"attempt of {run.run_id}", adopt)
 
-    def _ending_event(self, run: ActiveRun, verdict: Verdict) -> Event:
-        if verdict.exit is not None:
-            run.record = replace(run.record, stderr_tail=verdict.exit.stderr_tail)
-            return Exited(verdict.exit, run.worker_failure, run.worker_stop_reason)
-        if verdict.fate is AttemptFate.NEVER_STARTED:
-            run.vain_launches += 1
-            if run.vain_launches < MAX_VAIN_LAUNCHES:
-                return NeverStarted()
-            said = tail_lines(self.home.run(run.run_id).attempt(run.record.attempt).host_log, 3)
-            return Failed(
-                FailureReason(
-                    FailureKind.LAUNCH_ERROR,
-                    f"The run host ended {run.vain_launches} times before it started the worker. "
-                    + " ".join(said),
-                    "run `mosaic doctor`",
-                )
-            )
-        return Failed(INTERRUPTED if verdict.fate is AttemptFate.INTERRUPTED else LOST)
+    async def _give_up(self, run: ActiveRun, key: AttemptKey, error: Exception) -> None:
+        """Something nobody foresaw: leave nothing running, say so in the run, serve the others."""
+        try:
+            await self.executor.destroy(key)
+        except Exception:
+            log.exception("host.unkillable", run_id=key.run_id)
+        await self._retrying(run, Failed(unreadable(f"{type(error).__name__}: {error}")))
 
     async def _retrying(self, run: ActiveRun, event: Event) -> None:
         """Apply an event that must not be lost, also while the registry cannot be written."""
@@ -309,6 +312,22 @@ class Supervisor:
                 self.alarms.pop(alarm, None)
                 return result
 
+    async def _take_news(self, run_id: str, ask: Callable[[], Awaitable[IngestReport]]) -> None:
+        """What the journal says; nothing, where journal or store can never be read."""
+
+        async def ask_once() -> IngestReport | None:
+            try:
+                return await ask()
+            except StoreError as error:
+                if not is_lasting(error):
+                    raise
+                log.error("journal.unreadable", run_id=run_id, error=error)
+                return None
+
+        report = await self._persist(_ingest_alarm(run_id), ask_once)
+        if report is not None:
+            self._on_report(run_id, report)
+
     # Stopping and pausing
 
     async def stop(self, run: ActiveRun, reason: str, grace_s: float | None) -> RunRecord:
@@ -320,26 +339,9 @@ class Supervisor:
     def _start_stopping(self, run: ActiveRun, reason: str, grace_s: float) -> None:
         if run.stop_task is not None:
             run.stop_task.cancel()
-        run.stop_task = self._tasks.spawn(self._stop_host(run, run.key, reason, grace_s))
-
-    async def _stop_host(
-        self, run: ActiveRun, key: AttemptKey, reason: str, grace_s: float
-    ) -> None:
-        """Ask the run host; kill it (and the worker with it) when it does not deliver."""
-        try:
-            command = {"command": "stop", "reason": reason, "grace_s": grace_s}
-            await self.executor.control(key, command)
-        except WorkerStartError as error:
-            log.warning("host.silent", run_id=key.run_id, error=error)
-        deadline = time.monotonic() + grace_s + HOST_PATIENCE_S
-        with self.feed.watch(key.run_id) as watcher:
-            while run.is_live and run.key == key:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    log.warning("host.killed", run_id=key.run_id, attempt=key.attempt)
-                    await self.executor.destroy(key)
-                    return
-                await watcher.wait(remaining)
+        run.stop_task = self._tasks.spawn(
+            stop_host(self.executor, self.feed, run, run.key, reason, grace_s)
+        )
 
     async def set_paused(self, run: ActiveRun, wanted: bool) -> RunRecord:
         command = "pause" if wanted else "resume"
@@ -379,7 +381,7 @@ class Supervisor:
 
     def _on_ingest_trouble(self, run_id: str, sentence: str) -> None:
         name = _ingest_alarm(run_id)
-        if sentence:
+        if sentence and run_id in self.active:
             self.alarms[name] = sentence
         else:
             self.alarms.pop(name, None)

@@ -13,11 +13,18 @@ from typing import Any
 
 from mosaic.contracts.events import EVENT_SCHEMA_VERSION, PROTOCOL
 from mosaic.daemon.active_run import ActiveRun
-from mosaic.errors import RunStateError, UnauthenticatedError, WorkerProtocolError
+from mosaic.errors import (
+    CorruptStoreError,
+    RunStateError,
+    UnauthenticatedError,
+    WorkerProtocolError,
+)
+from mosaic.files import read_bounded
 from mosaic.paths import Home
 from mosaic.telemetry.ingest import append_chunk
 
 MAX_CHUNK_BYTES = 8_000_000
+MAX_TOKEN = 1000
 
 
 @dataclass(frozen=True)
@@ -46,8 +53,8 @@ class WorkerSessions:
         worker_id: str,
     ) -> Session:
         run = self._live_run(run_id, attempt)
-        expected = self._home.run(run_id).attempt(attempt).token.read_text()
-        if not hmac.compare_digest(expected.encode(), attempt_token.encode()):
+        expected = self._attempt_token(run_id, attempt)
+        if not expected or not hmac.compare_digest(expected, attempt_token.encode()):
             raise UnauthenticatedError(
                 "The attempt token is wrong", hint="read it from the file MOSAIC_TOKEN_FILE names"
             )
@@ -95,6 +102,13 @@ class WorkerSessions:
     def forget(self, run_id: str) -> None:
         self._tokens = {key: token for key, token in self._tokens.items() if key[0] != run_id}
         self._writing.pop(run_id, None)
+
+    def _attempt_token(self, run_id: str, attempt: int) -> bytes:
+        """Empty when the file is gone or something else is in its place."""
+        try:
+            return read_bounded(self._home.run(run_id).attempt(attempt).token, MAX_TOKEN) or b""
+        except (CorruptStoreError, OSError):
+            return b""
 
     def _lock(self, run_id: str) -> asyncio.Lock:
         return self._writing.setdefault(run_id, asyncio.Lock())

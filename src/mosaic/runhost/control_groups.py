@@ -66,6 +66,18 @@ def planned_groups(name: str) -> list[str]:
     return [f"{parent}/{name}" for parent in (unified, pids) if parent is not None]
 
 
+def is_group_path(path: str) -> bool:
+    """Whether it lies where only the kernel makes files; anybody can write names into a claim."""
+    try:
+        with open("/proc/self/mountinfo") as file:
+            mountinfo = file.read()
+    except OSError:
+        return False
+    mounts = (mount_of(mountinfo, "cgroup2"), mount_of(mountinfo, "cgroup", "pids"))
+    place = os.path.realpath(path)
+    return any(mount is not None and place.startswith(f"{mount[0]}/") for mount in mounts)
+
+
 def available_containment() -> str:
     """How runs can be held together here, found out by trying; for the daemon's health report."""
     probe = ControlGroups.create(planned_groups(f"mosaic-probe-{os.getpid()}"), 1, None)
@@ -128,7 +140,12 @@ class ControlGroups:
         return sum(_counter(f"{group}/pids.events", "max") for group in self.groups)
 
     def memory_kills(self) -> int:
+        """Processes of the run the kernel killed: at the run's limit, or for want of any memory."""
         return sum(_counter(f"{group}/memory.events", "oom_kill") for group in self.groups)
+
+    def reached_memory_limit(self) -> bool:
+        """Whether its own limit left it without memory; else it is the machine that has none."""
+        return any(_counter(f"{group}/memory.events", "oom") for group in self.groups)
 
     def remove(self) -> bool:
         """False while a process is still inside one of them."""

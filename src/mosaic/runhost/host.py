@@ -14,6 +14,7 @@ from mosaic.runhost.commands import answer
 from mosaic.runhost.control_server import ControlServer
 from mosaic.runhost.host_log import HostLog
 from mosaic.runhost.launch import HANDLED_SIGNALS, Launch
+from mosaic.runhost.machine_memory import machine_memory_mb
 from mosaic.runhost.reaper import Reaper
 from mosaic.runhost.redactor import redact, secret_patterns
 from mosaic.runhost.shared_memory import unlink_shared_memory
@@ -46,6 +47,7 @@ def supervise(launch: Launch) -> int:
         finished_at=launch.started_at,
         stop_reason="start_failed",
         error=redact(launch.failure, secrets),
+        proof=spec.exit_proof,
     )
     for delay in write_exit(attempt.exit, record):
         time.sleep(delay)
@@ -178,6 +180,11 @@ class _Host:
             cpu_seconds=round(self._reaper.cpu_seconds, 3),
             error=self._error,
             stderr_tail=self._output.last_lines(STDERR_LINES),
+            memory_limit_mb=self._spec.memory_mb,
+            oom_kills=self._run.oom_kills,
+            machine_oom_kills=self._run.recent_oom_kills,
+            machine_memory_mb=machine_memory_mb(),
+            proof=self._spec.exit_proof,
         )
         self._log.info(
             "worker.exited",

@@ -17,10 +17,12 @@ class HostLog:
 
     def __init__(self, path: Path, secrets: tuple[bytes, ...]) -> None:
         self._secrets = secrets
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         try:
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            # The worker is running already, and may have put a link or a FIFO there.
+            fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         except OSError:
-            return  # a full disk: go on with the descriptors we were given
+            return  # that, or a full disk: go on with the descriptors we were given
         os.dup2(fd, 1)
         os.dup2(fd, 2)
         os.close(fd)

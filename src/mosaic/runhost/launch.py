@@ -10,6 +10,7 @@ import time
 from mosaic.runhost.attempt_claim import attempt_directory, make_claim, take_lock
 from mosaic.runhost.control_groups import ControlGroups, group_name, planned_groups
 from mosaic.runhost.linux import become_subreaper
+from mosaic.runhost.machine_memory import machine_oom_kills
 from mosaic.runhost.spawning import SpawnedWorker, StartFailure, spawn_worker
 from mosaic.runhost.spec_input import SpecError, parse_spec, read_all
 
@@ -31,6 +32,8 @@ class Launch:
         self.groups = groups
         self.worker: SpawnedWorker | None = None
         self.failure = ""
+        # Before the worker exists: it can be killed for its memory before anybody looks at it.
+        self.machine_oom_kills = machine_oom_kills()
         self.started_at = 0.0
         # CLOCK_BOOTTIME goes on while the machine sleeps and never jumps.
         self.started_boottime = 0.0

@@ -10,13 +10,21 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 from mosaic.contracts.run_files import AttemptFiles
 from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
-from mosaic.files import is_locked, read_json
-from mosaic.processes import ProcessIdentity, boot_id, is_alive
-from mosaic.runhost.control_groups import ControlGroups, group_members, group_name
+from mosaic.errors import CorruptStoreError
+from mosaic.files import is_locked
+from mosaic.processes import boot_id
+from mosaic.runhost.attempt_files import read_claim
+from mosaic.runhost.attempt_processes import claimed_host, find_host
+from mosaic.runhost.control_groups import (
+    ControlGroups,
+    group_members,
+    group_name,
+    is_group_path,
+    planned_groups,
+)
 from mosaic.runhost.process_tree import Process, read_process, send_signal
 
 _KILL_AGAIN_S = 0.01
@@ -25,15 +33,19 @@ _KILL_AGAIN_S = 0.01
 def kill_leftovers(files: AttemptFiles, run_id: str, attempt: int, timeout_s: float = 5.0) -> int:
     """Kill what a dead host left and remove its groups; returns how many processes there were.
 
-    Does nothing while the host lives. Blocks until all are gone, at most `timeout_s`.
+    Does nothing while the host lives. Blocks until all are gone, at most twice `timeout_s`.
     """
     deadline = time.monotonic() + timeout_s
     # A worker that was just being forked holds its dead host's lock for another moment.
-    while is_locked(files.lock):
-        if _host_lives(files.claim) or time.monotonic() > deadline:
+    while is_locked(files.lock) and time.monotonic() < deadline:
+        if claimed_host(files) is not None:
             return 0
         time.sleep(_KILL_AGAIN_S)
-    groups = ControlGroups(_claimed_groups(files.claim, group_name(run_id, attempt)))
+    # Who holds it even now is the host, whatever the claim says, or somebody without a say.
+    if find_host(files) is not None:
+        return 0
+    deadline = time.monotonic() + timeout_s
+    groups = ControlGroups(_groups_of(files, group_name(run_id, attempt)))
     markers = {f"{RUN_ID}={run_id}".encode(), f"{ATTEMPT}={attempt}".encode()}
     killed: set[tuple[int, int]] = set()
     while living := _leftovers(groups, markers):
@@ -67,24 +79,17 @@ def _environment(pid: int) -> set[bytes]:
         return set()  # gone, or somebody else's
 
 
-def _claimed_groups(claim: Path, name: str) -> list[str]:
-    """The groups the dead host announced, if it was killed in this very boot."""
-    data = _claim_data(claim)
-    if data.get("boot_id") != boot_id():
+def _groups_of(files: AttemptFiles, name: str) -> list[str]:
+    """The groups the dead host announced, if it was killed in this very boot.
+
+    Where the claim cannot tell, those that a host of ours would have made.
+    """
+    try:
+        claim = read_claim(files)
+    except CorruptStoreError:
+        claim = None
+    if claim is None or claim.host is None:
+        return planned_groups(name)
+    if claim.host.boot_id != boot_id():
         return []
-    return [str(group) for group in data.get("groups", ()) if Path(str(group)).name == name]
-
-
-def _host_lives(claim: Path) -> bool:
-    try:
-        return is_alive(ProcessIdentity.from_dict(_claim_data(claim)))
-    except (KeyError, TypeError, ValueError):
-        return True  # not written yet: whoever has the lock is still at it
-
-
-def _claim_data(claim: Path) -> dict[str, Any]:
-    try:
-        data: Any = read_json(claim)
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
+    return [group for group in claim.groups if is_group_path(group) and Path(group).name == name]

@@ -52,6 +52,8 @@ class RotatingLog:
 
     def _open(self, extra_flags: int = 0) -> bool:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | extra_flags
+        # A link leads out of the run, and a FIFO that nobody reads would hold us up for ever.
+        flags |= os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(self._path, flags, 0o600)

@@ -37,6 +37,7 @@ _OPTIONAL: dict[str, tuple[type, ...]] = {
     "log_max_bytes": (int,),
     "log_backups": (int,),
     "shm_prefixes": (list,),
+    "exit_proof": (str,),
 }
 FIELDS = {**_REQUIRED, **_OPTIONAL}
 _AT_LEAST = {

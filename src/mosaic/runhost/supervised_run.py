@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import deque
 from typing import Any
 
 from mosaic.contracts.run_files import AttemptSpec
 from mosaic.runhost.commands import CommandError
 from mosaic.runhost.host_log import HostLog
 from mosaic.runhost.launch import Launch
+from mosaic.runhost.machine_memory import machine_oom_kills
 from mosaic.runhost.process_tree import read_process
 from mosaic.runhost.reaper import Reaper
 from mosaic.runhost.run_processes import RunProcesses, exceeded_limit
@@ -21,6 +23,8 @@ POLL_S = 0.5
 # Looking at thousands of processes takes a while; never spend more than this share on it.
 MOST_POLLING = 0.05
 KILL_AGAIN_S = 0.05
+# A large process takes seconds to die: so many polls lie between its killing and its end at most.
+OOM_POLLS = 20
 
 
 def boottime() -> float:
@@ -52,6 +56,9 @@ class SupervisedRun:
         self.plan = StopPlan()
         self.was_killed = False
         self.max_rss_mb = 0.0
+        self.oom_kills = 0
+        # The machine's count at each of the last polls: what is old has not ended this run.
+        self._machine_oom_kills = deque([launch.machine_oom_kills], maxlen=OOM_POLLS)
 
     # -- what the control socket offers ---------------------------------------------------------
 
@@ -134,15 +141,23 @@ class SupervisedRun:
 
     def blame_kernel(self) -> None:
         """When the kernel enforced a limit before we noticed, say so in the record."""
-        if not self.plan.is_stopping and self._groups.memory_kills():
+        self.oom_kills = self._groups.memory_kills()
+        if not self.plan.is_stopping and self.oom_kills and self._groups.reached_memory_limit():
             self.plan.reason = "memory_limit"
             self.was_killed = True
+
+    @property
+    def recent_oom_kills(self) -> int | None:
+        """How many processes of the machine the kernel has just killed for lack of memory."""
+        before, now = self._machine_oom_kills[0], machine_oom_kills()
+        return None if before is None or now is None else max(0, now - before)
 
     def _poll_usage(self, now: float) -> float:
         if now < self._next_poll:
             return self._next_poll - now
         usage = self.processes.usage()
         self.max_rss_mb = max(self.max_rss_mb, usage.rss_mb)
+        self._machine_oom_kills.append(machine_oom_kills())
         reason = exceeded_limit(usage, self._spec.memory_mb, self._spec.max_processes)
         if not reason and self._groups.refused_forks():
             reason = "process_limit"

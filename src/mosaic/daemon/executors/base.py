@@ -12,9 +12,9 @@ from mosaic.contracts.run_files import AttemptSpec, ExitRecord
 
 class AttemptFate(StrEnum):
     ALIVE = "alive"  # its run host holds the lock
-    EXITED = "exited"  # exit.json says how
+    EXITED = "exited"  # exit.json says how, and its proof fits
     NEVER_STARTED = "never_started"  # and now never will: recovery has taken the claim
-    LOST = "lost"  # claimed, no lock, no exit.json
+    LOST = "lost"  # claimed, no lock, no exit.json that counts
     INTERRUPTED = "interrupted"  # as lost, but the machine has been restarted since
 
 
@@ -22,12 +22,23 @@ class AttemptFate(StrEnum):
 class Verdict:
     fate: AttemptFate
     exit: ExitRecord | None = None
+    # For people: which of the attempt's files could not be used, and where they are kept.
+    remark: str = ""
 
 
 @dataclass(frozen=True)
 class AttemptKey:
     run_id: str
     attempt: int
+
+
+@dataclass(frozen=True)
+class WorkerLook:
+    """The kernel's state letter of the worker process, None when unknown."""
+
+    state: str | None
+    # For people: why it had to be looked for in another way than usual.
+    problem: str = ""
 
 
 # Called on the event loop when an attempt's run host is gone.
@@ -40,20 +51,31 @@ class Executor(Protocol):
     async def launch(self, spec: AttemptSpec, on_gone: OnGone) -> None:
         """Start a run host. Called once per attempt, after the attempt is committed."""
 
-    async def adopt(self, key: AttemptKey, on_gone: OnGone) -> Verdict:
-        """Called at daemon start: watch the attempt if it is alive, else say what became of it."""
+    async def adopt(self, key: AttemptKey, commitment: str, on_gone: OnGone) -> Verdict:
+        """Watch the attempt if it is alive, else say what became of it.
 
-    async def examine(self, key: AttemptKey) -> Verdict:
-        """What became of an attempt whose run host is gone."""
+        `commitment` tells a genuine exit.json from others; empty where there is none. Raises
+        StoreError only for what may be over in a moment, never because of what is in the files.
+        """
 
     async def control(self, key: AttemptKey, command: dict[str, Any]) -> dict[str, Any]:
         """One command to the run host; waits for a host that is just starting."""
 
-    async def poll(self, key: AttemptKey) -> str | None:
-        """The kernel's state letter of the worker process, None when unknown."""
+    async def terminate(self, key: AttemptKey) -> bool:
+        """Let the run host stop its worker by a signal, where its socket is of no use.
+
+        False when there is no host.
+        """
+
+    async def poll(self, key: AttemptKey) -> WorkerLook:
+        """Look at the worker process."""
 
     async def destroy(self, key: AttemptKey) -> None:
-        """Kill the run host and everything below it, and clean up what it cannot clean itself."""
+        """Kill the run host and everything below it, and clean up what it cannot clean itself.
+
+        From then on the attempt is alive only while its host is; a lock that somebody else holds
+        no longer counts.
+        """
 
     async def close(self) -> None:
         """The daemon ends; runs go on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets as random_secrets
+from pathlib import Path
 
 from mosaic.contracts import worker_environment as variables
 from mosaic.contracts.run_config import TrainRunConfig
@@ -17,6 +18,7 @@ from mosaic.errors import HomeError, SecretLostError
 from mosaic.fastlane.segment import segment_path
 from mosaic.files import atomic_write, atomic_write_json, make_directory
 from mosaic.paths import Home
+from mosaic.runhost.attempt_files import set_aside
 
 HEARTBEAT_VARIABLE = variables.HEARTBEAT_S
 DEFAULT_HEARTBEAT_S = "30"
@@ -42,7 +44,7 @@ class SpecBuilder:
             config_path = self._home.worker_config(record.run_id, slot)
             atomic_write_json(config_path, worker_config(record, config, command))
             attempt = files.attempt(record.attempt)
-            make_directory(attempt.directory, mode=0o700)  # and the run host's last word there
+            _make_fresh(attempt.directory)
             atomic_write(attempt.token, random_secrets.token_hex(32).encode())
         except OSError as error:
             raise HomeError(
@@ -89,6 +91,7 @@ class SpecBuilder:
             max_duration_s=config.schedule.max_duration_seconds,
             max_steps=max_steps if command.has_stdout_events else None,
             shm_prefixes=shared_memory_prefixes(record.run_id),
+            exit_proof=random_secrets.token_hex(32),
         )
 
     def _secrets(self, run_id: str, config: TrainRunConfig) -> dict[str, str]:
@@ -100,6 +103,16 @@ class SpecBuilder:
                 hint="submit the run again with the secret in its environment",
             )
         return {**passed_secrets(os.environ), **{name: kept[name] for name in needed}}
+
+
+def _make_fresh(directory: Path) -> None:
+    """An attempt begins with an empty folder, whatever an earlier one has put under its name."""
+    attempts = directory.parent
+    if attempts.is_symlink() or not attempts.is_dir():
+        set_aside(attempts)
+    make_directory(attempts, mode=0o700)
+    set_aside(directory)
+    make_directory(directory, mode=0o700)  # and with it the run host's last word
 
 
 def worker_config(

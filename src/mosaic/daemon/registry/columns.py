@@ -218,6 +218,7 @@ TRANSITION_COLUMNS: dict[str, Column] = {
     "reason": _TEXT,
     "attempt": _UINT32,
 }
+EXIT_PROOF_COLUMNS = ("run_id", "attempt", "commitment")
 
 
 def row_problem(row: Mapping[str, Any], columns: Mapping[str, Column] = RUN_COLUMNS) -> str | None:

@@ -11,7 +11,12 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS, row_problem
+from mosaic.daemon.registry.columns import (
+    EXIT_PROOF_COLUMNS,
+    RUN_COLUMNS,
+    TRANSITION_COLUMNS,
+    row_problem,
+)
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.row_checksum import row_checksum
 from mosaic.daemon.registry.rows import (
@@ -145,6 +150,17 @@ class RegistryReader:
             except CorruptStoreError as error:
                 self._on_unusable(run_id, error.message)
         return records
+
+    def exit_proof(self, run_id: str, attempt: int) -> str:
+        row = self._connection.execute(
+            f"SELECT {', '.join(EXIT_PROOF_COLUMNS)}, checksum FROM exit_proofs"
+            " WHERE run_id = ? AND attempt = ?",
+            (run_id, attempt),
+        ).fetchone()
+        if row is None:
+            return ""
+        _check(row, run_id)
+        return str(row[2])
 
     def find_client_key(self, key: str) -> str | None:
         row = self._connection.execute(

@@ -10,12 +10,12 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mosaic.daemon.mounts import NETWORK, filesystem_type
-from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS
+from mosaic.daemon.registry.columns import EXIT_PROOF_COLUMNS, RUN_COLUMNS, TRANSITION_COLUMNS
 from mosaic.daemon.registry.quarantine import (
     kept_reasons,
     set_aside_capabilities,
@@ -170,20 +170,27 @@ def verify(connection: sqlite3.Connection) -> None:
     if version_of(connection) == 0:
         raise CorruptStoreError("it has no tables")  # a first start that was cut short
     for table, columns in (
-        ("runs", _columns_of_runs(connection)),
+        ("runs", tuple(RUN_COLUMNS)),
         ("transitions", tuple(TRANSITION_COLUMNS)),
+        ("exit_proofs", EXIT_PROOF_COLUMNS),
         ("meta", ("id", "next_slot", "revision")),
     ):
-        query = f"SELECT {', '.join(columns)}, checksum FROM {table}"
+        known = _columns_of(connection, table, columns)
+        if not known:
+            continue  # the table is younger than this file
+        query = f"SELECT {', '.join(known)}, checksum FROM {table}"
         for row in connection.execute(query):
             if row_checksum(row[:-1]) != row[-1]:
                 raise CorruptStoreError(f"a row of {table} does not match its checksum")
 
 
-def _columns_of_runs(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Those of RUN_COLUMNS that a registry of this version has."""
-    present = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('runs')")}
-    return tuple(name for name in RUN_COLUMNS if name in present)
+def _columns_of(
+    connection: sqlite3.Connection, table: str, columns: Iterable[str]
+) -> tuple[str, ...]:
+    """Those that the table has in a registry of this version."""
+    rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    present = {name for (name,) in rows}
+    return tuple(name for name in columns if name in present)
 
 
 def _set_aside(path: Path) -> Path | None:

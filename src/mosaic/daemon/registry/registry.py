@@ -107,6 +107,14 @@ class Registry:
         """Forget a run that is over. Move its directory away first, or it will be found again."""
         await self._write(lambda store: store.delete(run_id))
 
+    async def keep_exit_proof(self, run_id: str, attempt: int, commitment: str) -> None:
+        """Remember by what an attempt's exit.json is known to be genuine; before it is launched."""
+        await self._write(lambda store: store.keep_exit_proof(run_id, attempt, commitment))
+
+    async def exit_proof(self, run_id: str, attempt: int) -> str:
+        """Empty for an attempt that was launched before there were proofs."""
+        return await self._read(lambda reader: reader.exit_proof(run_id, attempt))
+
     async def next_slot(self) -> int:
         """A number never handed out before, for `worker-<RUN>-<slot>.json`."""
         return await self._write(RegistryStore.take_slot)

@@ -172,6 +172,13 @@ class RegistryStore:
         self.next_slot += 1
         return self.next_slot - 1
 
+    def keep_exit_proof(self, run_id: str, attempt: int, commitment: str) -> None:
+        values = (run_id, attempt, commitment)
+        self.connection.execute(
+            "INSERT OR REPLACE INTO exit_proofs VALUES (?, ?, ?, ?)",
+            (*values, row_checksum(values)),
+        )
+
     def row(self, run_id: str) -> RunRow:
         values = self.connection.execute(_SELECT_RUN, (run_id,)).fetchone()
         if values is None:
