@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ulid import ULID
+
 from mosaic.contracts.run_files import AttemptSpec, ExitRecord, LiveRecord, RunFiles
 from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
 from mosaic.files import read_json
@@ -22,7 +24,6 @@ from tests.waiting import wait_until
 SOURCE = Path(__file__).parents[2] / "src"
 RUN_HOST = (sys.executable, "-I", "-S", str(SOURCE / "mosaic" / "runhost" / "__main__.py"))
 MISBEHAVING = SOURCE / "mosaic" / "testing" / "misbehaving"
-TEST_RUN_ID = "01HZZZZZZZZZZZZZZZZZZZZZZZ"
 
 
 def misbehaving(name: str, *arguments: object) -> tuple[str, ...]:
@@ -44,14 +45,16 @@ class HostedRun:
         directory.mkdir(parents=True, exist_ok=True)
         # A socket path holds 107 bytes; a test's own directory can be longer than that.
         self._sockets = tempfile.TemporaryDirectory(prefix="mh-")
+        # Control groups are the machine's: tests that run side by side must not share one.
+        run_id = str(ULID())
         environment = {
             "PATH": os.environ["PATH"],
-            RUN_ID: TEST_RUN_ID,
+            RUN_ID: run_id,
             ATTEMPT: str(changes.get("attempt", 1)),
             **changes.pop("environment", {}),
         }
         spec = AttemptSpec(
-            run_id=TEST_RUN_ID,
+            run_id=run_id,
             attempt=1,
             run_directory=str(directory),
             worker_name="worker",

@@ -79,6 +79,8 @@ def test_a_folder_cannot_take_the_place_of_a_file(tmp_path: Path) -> None:
         make_directory(tmp_path / "file")
     with pytest.raises(NotADirectoryError):
         make_directory(tmp_path / "file" / "folder")
+
+
 def test_a_bounded_read_gives_the_whole_file_or_none(tmp_path: Path) -> None:
     (tmp_path / "small").write_bytes(b"12345")
     assert read_bounded(tmp_path / "small", 5) == b"12345"
