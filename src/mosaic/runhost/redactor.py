@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from mosaic.contracts.hostile_text import secret_spellings
+from mosaic.contracts.secret_text import secret_spellings
 
 MASK = b"***"
-# As in `mosaic.logs`: masking a shorter value would shred ordinary text.
-MIN_SECRET_BYTES = 4
 
 
 def secret_patterns(values: Iterable[str]) -> tuple[bytes, ...]:
@@ -17,7 +15,7 @@ def secret_patterns(values: Iterable[str]) -> tuple[bytes, ...]:
     patterns: set[bytes] = set()
     for value in values:
         patterns.update(_encoded(spelling) for spelling in secret_spellings(value))
-    return tuple(sorted(pattern for pattern in patterns if len(pattern) >= MIN_SECRET_BYTES))
+    return tuple(sorted(patterns - {b""}))
 
 
 def _encoded(text: str) -> bytes:
@@ -32,6 +30,11 @@ class Redactor:
 
     def __init__(self, patterns: tuple[bytes, ...]) -> None:
         self._patterns = patterns
+        self._beginnings = {
+            pattern[:length] for pattern in patterns for length in range(1, len(pattern))
+        }
+        self._longest_beginning = max(map(len, self._beginnings), default=0)
+        self._has_newline = any(b"\n" in pattern for pattern in patterns)
         # The end of the stream so far that may turn out to be the beginning of a secret …
         self._held = b""
         # … and how much of it belongs to a secret that was already written as a mask.
@@ -80,15 +83,12 @@ class Redactor:
 
     def _undecided_from(self, data: bytes) -> int:
         """The first position whose bytes up to the end could be the beginning of a secret."""
-        undecided = len(data)
-        for pattern in self._patterns:
-            position = max(0, len(data) - len(pattern) + 1)
-            while (position := data.find(pattern[:1], position, undecided)) >= 0:
-                if pattern.startswith(data[position:]):
-                    undecided = position
-                    break
-                position += 1
-        return undecided
+        if data.endswith(b"\n") and not self._has_newline:
+            return len(data)  # whole lines, as most output comes
+        for length in range(min(self._longest_beginning, len(data)), 0, -1):
+            if data[-length:] in self._beginnings:
+                return len(data) - length
+        return len(data)
 
 
 def redact(text: str, patterns: tuple[bytes, ...]) -> str:
