@@ -65,6 +65,11 @@ class Home:
         return self.trainer / "registry.backup.sqlite"
 
     @property
+    def format(self) -> Path:
+        """Says by which rules the files below were written, see `daemon.home_format`."""
+        return self.trainer / "format.json"
+
+    @property
     def daemon_lock(self) -> Path:
         return self.trainer / "daemon.lock"
 

@@ -18,6 +18,8 @@ from mosaic.files import write_all
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not blocking: somebody may have put a pipe there.
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# How the name of a file ends while it is written; it begins with a dot, and a crash may leave it.
+UNFINISHED = ".tmp"
 
 
 class NotPrivateError(PermissionError):
@@ -84,7 +86,7 @@ class PrivateFolder:
 
     def write(self, name: str, data: bytes) -> None:
         """Whole or not at all. Not synced: what is out here does not outlive the machine's boot."""
-        temporary = unfinished(name)
+        temporary = f".{name}{UNFINISHED}"
         self.remove(temporary)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(temporary, flags, 0o600, dir_fd=self.fd)
@@ -122,11 +124,6 @@ def _open_own(path: Path) -> PrivateFolder:
         os.close(fd)
         raise _refused(path, f"it belongs to another user ({owner})")
     return PrivateFolder(path, fd)
-
-
-def unfinished(name: str) -> str:
-    """What a file is called while it is written; a crash may leave it."""
-    return f".{name}.tmp"
 
 
 def _refused(path: Path, problem: str) -> NotPrivateError:

@@ -89,17 +89,20 @@ class SecrecyRules(NamedTuple):
         """Whether the value may be stored."""
         if value == "":
             return True  # hides nothing
-        if not isinstance(value, str) or name in self.secret_names or is_secret_name(name):
+        if not isinstance(value, str) or self.is_surely_secret(name, value):
             # Not even when declared plain: what is stored by mistake cannot be taken back, and
             # a value that was kept back by mistake only has to be given again.
             return False
         is_listed = name in PLAIN_NAMES or name.startswith(PLAIN_PREFIXES)
-        return (is_listed or name in self.plain_names) and not url_passwords(value)
+        return is_listed or name in self.plain_names
+
+    def is_surely_secret(self, name: str, value: str) -> bool:
+        """Because the name or the value says so, or somebody did."""
+        return name in self.secret_names or is_secret_name(name) or bool(url_passwords(value))
 
     def is_masked(self, name: str, value: str) -> bool:
         """Whether the value, which is not plain, is hidden in logs, events and error messages."""
-        is_telling = name in self.secret_names or is_secret_name(name) or url_passwords(value)
-        return bool(is_telling) or not is_ordinary_text(value)
+        return self.is_surely_secret(name, value) or not is_ordinary_text(value)
 
 
 def redact_config(

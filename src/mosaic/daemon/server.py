@@ -115,7 +115,7 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
         runtime.remove(home.daemon_socket.name)
         server.add_insecure_port(f"unix:{home.daemon_socket}")
         # Not by umask, which would touch files of other threads.
-        os.chmod(home.daemon_socket.name, 0o600, dir_fd=runtime.fd)  # noqa: PTH101
+        os.chmod(home.daemon_socket.name, 0o600, dir_fd=runtime.fd)
     trainer.addresses.append(f"unix:{home.daemon_socket}")
     if options.tcp is not None:
         atomic_write(home.daemon_token, token.encode())

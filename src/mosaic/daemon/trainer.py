@@ -19,6 +19,7 @@ from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.bus.hub import Hub
 from mosaic.daemon.bus.run_bus import RunBus
 from mosaic.daemon.executors.local import LocalExecutor
+from mosaic.daemon.home_format import upgrade_home
 from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
@@ -95,7 +96,9 @@ class Trainer:
         began = time.monotonic()
         await self.keeping.start()
         records = await self._registry.live_and_queued()
-        self._vault.purge(keep={record.run_id for record in records})
+        unfinished = {record.run_id for record in records}
+        self._vault.purge(keep=unfinished)
+        await asyncio.to_thread(upgrade_home, self.home, self._vault, unfinished)
         if records:
             # A disk that is full now must not keep the daemon from answering.
             taken = [self._tasks.spawn(self._take_over(record)) for record in records]
@@ -266,8 +269,7 @@ class Trainer:
         live = [run for run in runs if run.is_live]
         capacity = self._scheduler.capacity
         alarms = list(self._supervisor.alarms.values())
-        if self._registry.recovery.sentence:
-            alarms.append(self._registry.recovery.sentence)
+        alarms += filter(None, (self._registry.recovery.sentence, self._vault.problem))
         busy_gpus = {slot for run in live for slot in run.record.gpu_slots}
         return {
             "healthy": not alarms,
