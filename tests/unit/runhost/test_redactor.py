@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 
 from hypothesis import given
@@ -55,6 +56,14 @@ def test_value_with_newlines_is_masked_raw_and_inside_json() -> None:
 
 def test_short_values_are_not_masked_because_they_would_shred_ordinary_text() -> None:
     assert secret_patterns(["", "a", "yes"]) == ()
+
+
+def test_encoded_values_are_masked_however_they_are_cut() -> None:
+    encoded = b"Authorization: Basic " + base64.b64encode(f"me:{KEY}".encode()) + b" end"
+    for cut in range(len(encoded) + 1):
+        out = through(Redactor(secret_patterns([KEY])), [encoded[:cut], encoded[cut:]])
+        assert b"***" in out and out.endswith(b" end")
+        assert base64.b64encode(KEY.encode())[3:-4] not in out
 
 
 @given(
