@@ -226,9 +226,10 @@ def test_a_link_another_user_planted_costs_nobody_a_file(
     daemon: DaemonHarness, planted: Path, tmp_path: Path
 ) -> None:
     letters = tmp_path / "letters"
-    letters.mkdir()
+    letters.mkdir(mode=0o700)
     for name in ("will.txt", "01ARZ3NDEKTSV4RRFFQ69G5FAV"):
         (letters / name).write_text("dear")
+        (letters / name).chmod(0o600)
     as_nobody("os.symlink(sys.argv[1], sys.argv[2])", str(letters), str(planted))
     daemon.start()
     health = daemon.client.health()
