@@ -14,9 +14,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc
 import pytest
 
 from mosaic.errors import ConfigError
+from mosaic.wire.generated import trainer_pb2 as pb
+from mosaic.wire.generated.trainer_pb2_grpc import TrainerStub
 from tests.daemon_harness import MISBEHAVING, DaemonHarness, unpacked, run_document
 from tests.waiting import wait_until
 
@@ -138,6 +141,42 @@ def test_a_canary_in_many_variables_is_found_nowhere(
         **{name: f"secret://{run_id}/{name}" for name in values},
         "OMP_NUM_THREADS": "1",
     }
+
+
+def test_events_that_are_published_by_grpc_are_masked_without_changing_their_length(
+    daemon: DaemonHarness, core: str
+) -> None:
+    value = f'{core}-"quoted"'
+    run_id = daemon.submit(
+        entry_point=sys.executable,
+        arguments=["-c", "import time; time.sleep(60)"],
+        environment={"LICENCE": value},
+    )
+    daemon.wait_for(run_id, "RDY")
+    attempt = daemon.home.run(run_id).attempt(1)
+    with grpc.insecure_channel(f"unix:{daemon.home.daemon_socket}") as channel:
+        stub = TrainerStub(channel)  # type: ignore[no-untyped-call]
+        session = stub.RegisterWorker(
+            pb.RegisterWorkerRequest(
+                run_id=run_id,
+                attempt=1,
+                attempt_token=attempt.token.read_text(),
+                protocol="MOSAIC/1.0",
+                capabilities_json=json.dumps({"notes": value}),
+            ),
+            timeout=10,
+        )
+        line = json.dumps({"type": "heartbeat", "seq": 1, "payload": {value: value}}) + "\n"
+        request = pb.PublishEventsRequest(
+            run_id=run_id,
+            session_token=session.session_token,
+            offset=session.journal_offset,
+            chunk=line.encode(),
+        )
+        (answer,) = stub.PublishEvents(iter([request]), timeout=10)
+    assert answer.next_offset == session.journal_offset + len(line)
+    assert b"****" in daemon.home.run(run_id).journal.read_bytes()
+    assert_nowhere(core, daemon.home.root)
 
 
 def test_a_stored_config_that_is_submitted_again_names_what_is_missing(

@@ -121,10 +121,11 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
         atomic_write(home.daemon_token, token.encode())
         trainer.addresses.append(str(listen_on_tcp(server, options.tcp)))
     await server.start()
-    _announce(home, trainer)
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    # Only now: whoever hears of us may tell us to end, and we must not leave a socket behind.
+    _announce(home, trainer)
     log.info("daemon.started", pid=os.getpid(), addresses=trainer.addresses)
     await ending.wait()
     log.info("daemon.stopped", live_runs=trainer.health()["live_runs"])

@@ -66,12 +66,13 @@ class Trainer:
         self._vault = SecretVault(home)
         self._feed = RunFeed()
         bus = RunBus()
+        specs = SpecBuilder(home, self._catalog, self._vault)
         self._supervisor = Supervisor(
             home,
             registry,
             LocalExecutor(home),
             self._vault,
-            SpecBuilder(home, self._catalog, self._vault),
+            specs,
             self._feed,
             bus,
         )
@@ -83,7 +84,9 @@ class Trainer:
         self._reception = Reception(
             home, registry, self._catalog, self._vault, self._scheduler.capacity
         )
-        self.sessions = WorkerSessions(home, self._active_run)
+        self.sessions = WorkerSessions(
+            home, self._active_run, lambda run: specs.hidden_values(run.run_id, run.config)
+        )
         self.history = RunHistory(home.run, self._summary, self._supervisor.active.__contains__)
         self.recordings = Recordings(home, self._catalog, self.get)
         self.log_search = LogSearch(home, self._summary, self.list_runs)

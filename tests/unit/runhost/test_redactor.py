@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import itertools
+import json
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.runhost.redactor import Redactor, redact, secret_patterns
+from mosaic.runhost.redactor import Redactor, blotted_out, redact, secret_patterns
 
 KEY = "s3cr3t-k3y"
 
@@ -56,6 +57,15 @@ def test_value_with_newlines_is_masked_raw_and_inside_json() -> None:
 
 def test_short_values_are_not_masked_because_they_would_shred_ordinary_text() -> None:
     assert secret_patterns(["", "a", "yes"]) == ()
+
+
+def test_blotting_out_keeps_the_number_of_bytes_and_valid_json() -> None:
+    patterns = secret_patterns(['a"b\\cde', "abcdef"])
+    line = b'{"seq":1,"text":"a\\"b\\\\cde and abcdef"}\n'
+    blotted = blotted_out(line, patterns)
+    assert len(blotted) == len(line)
+    assert json.loads(blotted) == {"seq": 1, "text": "*" * 9 + " and " + "*" * 6}
+    assert blotted_out(line, ()) == line
 
 
 def test_encoded_values_are_masked_however_they_are_cut() -> None:

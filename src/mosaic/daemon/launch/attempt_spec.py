@@ -99,6 +99,10 @@ class SpecBuilder:
             shm_prefixes=shared_memory_prefixes(record.run_id),
         )
 
+    def hidden_values(self, run_id: str, config: TrainRunConfig) -> list[str]:
+        """What nothing that is written about this run may hold."""
+        return list(masked_values(self._vault.get(run_id) or {}, config).values())
+
     def _kept_values(self, run_id: str, config: TrainRunConfig) -> dict[str, str]:
         needed = referenced_names(config.environment)
         kept = (self._vault.get(run_id) or {}) if needed else {}
