@@ -20,7 +20,7 @@ import pytest
 from mosaic.errors import ConfigError
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated.trainer_pb2_grpc import TrainerStub
-from tests.daemon_harness import MISBEHAVING, DaemonHarness, unpacked, run_document
+from tests.daemon_harness import MISBEHAVING, DaemonHarness, run_document, unpacked
 from tests.waiting import wait_until
 
 NAMES = """
@@ -28,7 +28,7 @@ PGPASSWORD GITHUB_PAT OPENAI_KEY DATABASE_URL MYSQL_PWD SLACK_WEBHOOK wandbApiKe
 WANDB_API_KEY HF_TOKEN AWS_SECRET_ACCESS_KEY AZURE_STORAGE_CONNECTION_STRING SENTRY_DSN dbPassword
 SSHPASS SESSION_COOKIE LICENCE http_proxy WANDB_PROJECT DATA_DIR EXPERIMENT X FOO_BAR settings
 PLAIN_LOOKING BROWSER
-""".split()
+"""
 WORKER = f"{MISBEHAVING}.tells_variables"
 
 
@@ -39,7 +39,7 @@ def core() -> str:
 
 
 def values_with(core: str) -> dict[str, str]:
-    values = {name: f"{core}-{name}/ it's \"ä\"+\\" for name in NAMES}
+    values = {name: f'{core}-{name}/ it\'s "ä"+\\' for name in NAMES.split()}
     # Names whose values are harmless as a rule, but not these.
     for name in ("http_proxy", "WANDB_PROJECT", "DATABASE_URL"):
         values[name] = f"https://me:{core}{name}@host/path"

@@ -21,7 +21,7 @@ SLACK_WEBHOOK SLACK_WEBHOOK_URL slackWebhook DISCORD_WEBHOOK
 CLIENT_SECRET client_secret clientSecret SECRET secrets MY_SECRET1
 CREDENTIALS GOOGLE_CREDENTIALS_JSON google_application_credentials creds AWS_CREDS
 AUTH HTTP_AUTH basic_auth AUTHORIZATION authorization bearer JWT SESSION_COOKIE cookie TOKEN_PROD
-""".split()
+"""
 ORDINARY = """
 key KEY keys tokens max_tokens maxTokens num_tokens n_tokens MAX_TOKENS token_count tokens_per_batch
 eos_token pad_token mask_token bos_token_id pad_token_id eosToken stop_token max-token tokenizer
@@ -33,15 +33,15 @@ url base_url env_url URL WANDB_BASE_URL video_url uri checkpoint_uri string conn
 password_file token_path private_key_path credentials_dir
 learning_rate gamma gae_lambda seed env_id total_timesteps hidden_size policy_path batch_size
 clip_coef num_envs exploration_fraction track wandb_project_name capture_video a 1 _ --
-""".split()
+"""
 
 
-@pytest.mark.parametrize("name", SECRET)
+@pytest.mark.parametrize("name", SECRET.split())
 def test_names_that_say_that_they_hold_a_secret(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("name", ORDINARY.split())
 def test_names_that_only_sound_like_it(name: str) -> None:
     assert not is_secret_name(name)
 

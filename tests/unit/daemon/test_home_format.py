@@ -16,9 +16,7 @@ from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.paths import Home
 from tests.daemon_harness import run_document
 
-RUN, QUEUED, TRASHED, NEW = (
-    f"01ARZ3NDEKTSV4RRFFQ69G5F{end}" for end in ("AA", "BB", "CC", "DD")
-)
+RUN, QUEUED, TRASHED, NEW = (f"01ARZ3NDEKTSV4RRFFQ69G5F{end}" for end in ("AA", "BB", "CC", "DD"))
 ENVIRONMENT = {"DATA_DIR": "canary-1", "PGPASSWORD": "canary-2", "MUJOCO_GL": "egl"}
 
 

@@ -189,9 +189,7 @@ def test_a_segment_that_others_may_write_is_none(segment: Segment, path: Path) -
             use(path)
 
 
-def test_a_segment_with_a_second_name_is_none(
-    segment: Segment, path: Path, tmp_path: Path
-) -> None:
+def test_a_segment_with_a_second_name_is_none(segment: Segment, path: Path, tmp_path: Path) -> None:
     (tmp_path / "second").hardlink_to(path)
     for use in (open_segment, lambda path: make_segment(path, GEOMETRY)):
         with pytest.raises(BrokenSegmentError, match="other names"):

@@ -26,7 +26,7 @@ _HINTS = {
     FailureKind.LAUNCH_ERROR: "Check its interpreter and its files; `mosaic doctor` tells more.",
     FailureKind.LOST: "Start it again; with a checkpoint it can go on from there.",
     FailureKind.INTERRUPTED: "Start it again; with a checkpoint it can go on from there.",
-    FailureKind.SECRET_LOST: "Start it again with these variables set: their values are not kept on purpose.",
+    FailureKind.SECRET_LOST: "Start it again with the variables set: values are never kept.",
     FailureKind.USER_CANCEL: "",
 }
 # What a log says when something well known is missing, and what helps; the first match counts.

@@ -113,9 +113,7 @@ class ScriptForm(LaunchForm):
                 found["command"] = "A quotation mark has no partner"
             except MosaicError as error:
                 found["command"] = f"{error.message}: give it as a variable"
-        wrong = [
-            line for line in values.get(VARIABLES) or () if _VARIABLE.fullmatch(line) is None
-        ]
+        wrong = [line for line in values.get(VARIABLES) or () if _VARIABLE.fullmatch(line) is None]
         if wrong:
             found[VARIABLES] = f"{wrong[0][:40]} is not of the form NAME=value"
         return found

@@ -23,7 +23,7 @@ from mosaic.worker import Run, option, worker_main
 
 @dataclass(frozen=True)
 class Config:
-    names: list[str] = option(help="the variables")
+    names: list[str]
     go_file: str = option("", help="begin when this file appears")
 
 
