@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from mosaic.contracts.secret_text import secret_spellings
 
 MASK = b"***"
+# From so many on, a look at the words of a text is cheaper than a search for each of them.
+_MANY_PATTERNS = 64
 
 
 def secret_patterns(values: Iterable[str]) -> tuple[bytes, ...]:
@@ -35,6 +37,9 @@ class Redactor:
         }
         self._longest_beginning = max(map(len, self._beginnings), default=0)
         self._has_newline = any(b"\n" in pattern for pattern in patterns)
+        # Those with a space in them; all others cannot be where every word is too short.
+        self._spaced = tuple(pattern for pattern in patterns if pattern.split() != [pattern])
+        self._shortest_word = min(map(len, set(patterns) - set(self._spaced)), default=0)
         # The end of the stream so far that may turn out to be the beginning of a secret …
         self._held = b""
         # … and how much of it belongs to a secret that was already written as a mask.
@@ -68,7 +73,7 @@ class Redactor:
     def _secret_spans(self, data: bytes) -> list[tuple[int, int]]:
         """Where secrets are; overlapping ones are merged, so that no piece of either shows."""
         found = [(0, self._masked)] if self._masked else []
-        for pattern in self._patterns:
+        for pattern in self._possible_patterns(data):
             start = data.find(pattern)
             while start >= 0:
                 found.append((start, start + len(pattern)))
@@ -80,6 +85,12 @@ class Redactor:
             else:
                 merged.append((start, stop))
         return merged
+
+    def _possible_patterns(self, data: bytes) -> tuple[bytes, ...]:
+        if len(self._patterns) < _MANY_PATTERNS:
+            return self._patterns
+        longest = max(map(len, data.split()), default=0)
+        return self._patterns if longest >= self._shortest_word else self._spaced
 
     def _undecided_from(self, data: bytes) -> int:
         """The first position whose bytes up to the end could be the beginning of a secret."""

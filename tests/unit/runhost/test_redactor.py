@@ -59,6 +59,20 @@ def test_short_values_are_not_masked_because_they_would_shred_ordinary_text() ->
     assert secret_patterns(["", "a", "yes"]) == ()
 
 
+def test_many_secrets_are_found_among_short_words_and_with_spaces_in_them() -> None:
+    values = [f"{number:03}-secret-value-{number:03}" for number in range(80)]
+    values += [" led by a space", "two words", "tail "]
+    patterns = secret_patterns(values)
+    assert len(patterns) > 500
+    for value in values:
+        text = f"a b c<{value}>d e f\n".encode()
+        for cut in (0, 6, 9, len(text)):
+            out = through(Redactor(patterns), [text[:cut], text[cut:]])
+            assert out == b"a b c<***>d e f\n"
+    ordinary = b"short words only, and two of them\n"
+    assert through(Redactor(patterns), [ordinary]) == ordinary
+
+
 def test_blotting_out_keeps_the_number_of_bytes_and_valid_json() -> None:
     patterns = secret_patterns(['a"b\\cde', "abcdef"])
     line = b'{"seq":1,"text":"a\\"b\\\\cde and abcdef"}\n'

@@ -73,7 +73,8 @@ class LaunchMemory:
 
 def without_secrets(documents: Sequence[Document]) -> tuple[list[Document], list[str]]:
     """The documents, and the names of the variables that they lost."""
-    kept, left_out = [], set()
+    kept: list[Document] = []
+    left_out: set[str] = set()
     for document in documents:
         variables = document.get("environment") or {}
         secret = secret_values(variables, SecrecyRules.here().for_config(document)).keys()
