@@ -149,11 +149,11 @@ class DaemonHarness:
         return [
             path
             for path in self.home.root.rglob("*")
-            if path.is_file() and needle in _unpacked(path)
+            if path.is_file() and needle in unpacked(path)
         ]
 
 
-def _unpacked(path: Path) -> bytes:
+def unpacked(path: Path) -> bytes:
     content = path.read_bytes()
     return gzip.decompress(content) if path.suffix == ".gz" else content
 

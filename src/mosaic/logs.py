@@ -3,8 +3,8 @@
     log = get_logger(__name__)
     log.info("run.launched", run_id=run_id, pid=pid)
 
-The event is `noun.past_verb`; everything else is a field. Values of fields whose name looks
-secret are masked, and `hide_value` masks a secret wherever it turns up in any record.
+The event is `noun.past_verb`; everything else is a field. `hide_texts` masks a secret wherever it
+turns up in any record.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import json
 import logging
 import logging.handlers
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,22 @@ from mosaic.errors import MosaicError
 MASK = "***"
 # Without a handler of its own Python would print bare event names on stderr.
 logging.getLogger("mosaic").addHandler(logging.NullHandler())
-_hidden_values: set[str] = set()
+# Longest first: a secret that begins another would leave the rest of it readable.
+_hidden_texts: list[str] = []
+_hiding = threading.Lock()
 
 
-def hide_value(value: str) -> None:
-    """Mask this string in every later log record of this process."""
-    if len(value) >= 4:
-        _hidden_values.add(value)
+def hide_texts(texts: Iterable[str]) -> None:
+    """Mask these strings in every later log record of this process."""
+    with _hiding:
+        known = {*_hidden_texts, *texts} - {""}
+        _hidden_texts[:] = sorted(known, key=len, reverse=True)
 
 
 def mask_hidden(text: str) -> str:
-    # Longest first: a secret that begins another would leave the rest of it readable.
-    for value in sorted(_hidden_values, key=len, reverse=True):
-        if value in text:
-            text = text.replace(value, MASK)
+    for hidden in tuple(_hidden_texts):
+        if hidden in text:
+            text = text.replace(hidden, MASK)
     return text
 
 

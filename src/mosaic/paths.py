@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.run_files import RunFiles
 from mosaic.errors import HomeError, UnknownRunError
 from mosaic.files import make_directory
+from mosaic.private_folder import NotPrivateError, PrivateFolder
 
 HOME_VARIABLE = "MOSAIC_HOME"
 
@@ -69,6 +69,11 @@ class Home:
     @property
     def registry_backup(self) -> Path:
         return self.trainer / "registry.backup.sqlite"
+
+    @property
+    def format(self) -> Path:
+        """Says by which rules the files below were written, see `daemon.home_format`."""
+        return self.trainer / "format.json"
 
     @property
     def daemon_lock(self) -> Path:
@@ -152,14 +157,15 @@ class Home:
 
 def make_private(folder: Path) -> None:
     """A directory only we can enter; refuses one that somebody else prepared for us."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+    try:
+        with PrivateFolder.make(folder):
+            pass
+    except NotPrivateError as error:
         raise HomeError(
-            f"{folder} belongs to another user", hint="remove it or set XDG_RUNTIME_DIR"
-        )
-    if stat.S_IMODE(status.st_mode) != 0o700:
-        folder.chmod(0o700)
+            f"{folder} cannot be used for sockets: {error.strerror}",
+            hint="have it removed, or set XDG_RUNTIME_DIR to a directory of your own",
+            path=str(folder),
+        ) from error
 
 
 def checked_run_id(run_id: str) -> str:

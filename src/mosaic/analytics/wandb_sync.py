@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from mosaic.contracts.secret_text import secret_spellings
 from mosaic.errors import DependencyError, ProgramError, RequestError
 from mosaic.logs import MASK
 
@@ -133,5 +134,7 @@ def require_network(server: str, environ: Mapping[str, str]) -> None:
 
 
 def without_secrets(text: str, environ: Mapping[str, str]) -> str:
-    key = environ.get("WANDB_API_KEY", "")
-    return text.replace(key, MASK) if key else text
+    spellings = secret_spellings(environ.get("WANDB_API_KEY", ""))
+    for spelling in sorted(spellings, key=len, reverse=True):
+        text = text.replace(spelling, MASK)
+    return text

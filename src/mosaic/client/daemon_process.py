@@ -17,6 +17,7 @@ from mosaic.errors import DaemonConflictError, HomeError, TrainerUnreachableErro
 from mosaic.files import read_json, tail_lines
 from mosaic.logs import get_logger
 from mosaic.paths import Home
+from mosaic.private_folder import NotPrivateError, PrivateFolder
 from mosaic.processes import ProcessIdentity, is_alive, send_signal
 from mosaic.wire.answers import Health
 
@@ -93,6 +94,7 @@ def ensure_daemon(
     while True:
         info = living_daemon(home)
         if info is not None:
+            _check_folder(info)
             try:
                 health = ask_health(info.target, ANSWER_TIMEOUT_S)
             except TrainerUnreachableError as error:
@@ -110,6 +112,20 @@ def ensure_daemon(
         if time.monotonic() > deadline:
             raise start.failure(f"did not answer within {timeout_s:.0f} s") if start else problem
         time.sleep(POLL_S)
+
+
+def _check_folder(info: DaemonInfo) -> None:
+    """Whoever else can enter it may listen there in the daemon's place, and be told secrets."""
+    try:
+        with PrivateFolder.open(Path(info.socket).parent):
+            pass
+    except NotPrivateError as error:
+        raise TrainerUnreachableError(
+            f"The daemon's socket is in {error.filename}, and that is not safe: {error.strerror}",
+            hint="stop the daemon, have the folder removed, and start it again",
+        ) from error
+    except OSError:
+        return  # asking the daemon tells what is wrong
 
 
 def _is_the_announced(health: Health, info: DaemonInfo, home: Home) -> bool:

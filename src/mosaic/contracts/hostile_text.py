@@ -1,8 +1,7 @@
-"""Rules for strings that come from outside: labels, relative paths and secrets."""
+"""Rules for strings that come from outside: ids, labels and relative paths."""
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from typing import Any
@@ -11,12 +10,6 @@ from typing import Any
 RUN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _ENCODED_PATH = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
 _PATH_PIECE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._=+@,-]*")
-_SECRET_NAME = re.compile(
-    r"(^|[_-])(api[_-]?key|secret([_-]?key)?|passw(or)?d|token|credentials?|private[_-]?key"
-    r"|access[_-]?key(_id)?|auth)$",
-    re.IGNORECASE,
-)
-SECRET_REFERENCE = "secret://"
 
 
 def is_run_id(text: Any) -> bool:
@@ -47,30 +40,3 @@ def relative_path_problem(text: str) -> str | None:
         if not _PATH_PIECE.fullmatch(piece):
             return "must be a relative path of letters, digits, '.', '_' and '-'"
     return None
-
-
-def is_secret_name(name: str) -> bool:
-    return _SECRET_NAME.search(name) is not None
-
-
-def secret_spellings(value: str) -> set[str]:
-    """How a value may stand in a text: as it is, in a string of JSON, and as Python shows it."""
-    shown = repr(value)[1:-1]
-    return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], shown}
-
-
-def secret_fields(value: Any, path: str) -> list[str]:
-    """Dotted paths of non-empty strings whose key says they are secret, however deeply nested."""
-    found: list[str] = []
-    if isinstance(value, dict):
-        for key, item in value.items():
-            where = f"{path}.{key}"
-            is_text = isinstance(item, str) and item and not item.startswith(SECRET_REFERENCE)
-            if is_text and is_secret_name(str(key)):
-                found.append(where)
-            else:
-                found.extend(secret_fields(item, where))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            found.extend(secret_fields(item, f"{path}[{index}]"))
-    return found

@@ -11,13 +11,10 @@ from importlib import resources
 from pathlib import PurePosixPath
 from typing import Any
 
-from mosaic.contracts.hostile_text import (
-    is_secret_name,
-    label_problem,
-    relative_path_problem,
-    secret_fields,
-)
+from mosaic.contracts.hostile_text import label_problem, relative_path_problem
 from mosaic.contracts.schema_check import shown, violations
+from mosaic.contracts.secret_names import fields_with_passwords, is_secret_name, secret_fields
+from mosaic.contracts.secret_text import url_passwords
 from mosaic.errors import ConfigError
 
 MAX_CONFIG_BYTES = 4_000_000
@@ -106,7 +103,9 @@ def parse_run_config_json(text: str | bytes) -> TrainRunConfig:
         raise _invalid("the document is nested too deeply", hint="flatten it") from None
     except ValueError as error:
         raise _invalid(f"not valid JSON: {error}", hint="check quotes and commas") from None
-    return parse_run_config(data)
+    config = parse_run_config(data)
+    _refuse_secrets(config)
+    return config
 
 
 def check_size(text: str | bytes) -> None:
@@ -119,6 +118,7 @@ def check_size(text: str | bytes) -> None:
 
 
 def parse_run_config(data: Any) -> TrainRunConfig:
+    """Also of a run that was accepted long ago, by rules that were different then."""
     if _depth_exceeds(data, MAX_DEPTH):
         raise _invalid("the document is nested too deeply", hint=f"at most {MAX_DEPTH} levels")
     check_values(data)
@@ -181,17 +181,26 @@ def _check_meaning(config: TrainRunConfig, metadata: dict[str, Any]) -> None:
             )
     _check_worker(config.worker)
     _check_artifact_paths(metadata.get("artifacts", {}), "metadata.artifacts")
+
+
+def _refuse_secrets(config: TrainRunConfig) -> None:
+    """Only variables are kept apart from what is stored; everything else must be fit to be seen."""
+    metadata = config.raw.get("metadata", {})
     for where in secret_fields(metadata, "metadata"):
         raise _invalid(
             f"{where} looks like a secret, and configs are stored",
             field=where,
             hint="put it in 'environment' (for example WANDB_API_KEY); it reaches the worker only",
         )
+    for where in fields_with_passwords(metadata, "metadata"):
+        raise _url_with_password(where)
     for where, values in (
         ("arguments", config.arguments),
         ("metadata.worker.arguments", config.worker.arguments),
     ):
         for index, text in enumerate(values):
+            if url_passwords(text):
+                raise _url_with_password(f"{where}[{index}]")
             name, _, value = text.lstrip("-").partition("=")
             follows = values[index + 1] if index + 1 < len(values) else "-"
             has_value = bool(value) or not follows.startswith("-")
@@ -201,6 +210,21 @@ def _check_meaning(config: TrainRunConfig, metadata: dict[str, Any]) -> None:
                     field=f"{where}[{index}]",
                     hint="put it in 'environment'",
                 )
+    for name in metadata.get("plain_environment", ()):
+        if is_secret_name(name):
+            raise _invalid(
+                f"metadata.plain_environment names {name}, which looks like a secret",
+                field="metadata.plain_environment",
+                hint="leave it out: its value then reaches the worker and is stored nowhere",
+            )
+
+
+def _url_with_password(where: str) -> ConfigError:
+    return _invalid(
+        f"{where} holds a URL with a password, and configs are stored",
+        field=where,
+        hint="put the URL in 'environment' and let the worker read it there",
+    )
 
 
 def _check_entry_point(text: str) -> None:

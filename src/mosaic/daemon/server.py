@@ -22,6 +22,7 @@ from mosaic.errors import DaemonConflictError, HomeError
 from mosaic.files import atomic_write, atomic_write_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home
+from mosaic.private_folder import PrivateFolder
 from mosaic.processes import ProcessIdentity, identity_of, is_alive
 from mosaic.wire.auth import TokenInterceptor
 from mosaic.wire.errors import ErrorInterceptor
@@ -110,19 +111,21 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     service = TrainerService(trainer)
     await service.warm_up()
     add_TrainerServicer_to_server(service, server)  # type: ignore[no-untyped-call]
-    home.daemon_socket.unlink(missing_ok=True)
-    server.add_insecure_port(f"unix:{home.daemon_socket}")
-    # Its directory is private already. Not by umask, which would touch files of other threads.
-    home.daemon_socket.chmod(0o600)
+    with PrivateFolder.make(home.runtime) as runtime:
+        runtime.remove(home.daemon_socket.name)
+        server.add_insecure_port(f"unix:{home.daemon_socket}")
+        # Not by umask, which would touch files of other threads.
+        os.chmod(home.daemon_socket.name, 0o600, dir_fd=runtime.fd)
     trainer.addresses.append(f"unix:{home.daemon_socket}")
     if options.tcp is not None:
         atomic_write(home.daemon_token, token.encode())
         trainer.addresses.append(str(listen_on_tcp(server, options.tcp)))
     await server.start()
-    _announce(home, trainer)
     ending = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
+    # Only now: whoever hears of us may tell us to end, and we must not leave a socket behind.
+    _announce(home, trainer)
     log.info("daemon.started", pid=os.getpid(), addresses=trainer.addresses)
     await ending.wait()
     log.info("daemon.stopped", live_runs=trainer.health()["live_runs"])

@@ -19,10 +19,16 @@ from ulid import ULID
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_run_config_json
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.contracts.variable_secrecy import (
+    SecrecyRules,
+    redact_config,
+    referenced_names,
+    secret_values,
+)
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.keeping.trash import discard
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command
-from mosaic.daemon.launch.secrets import SecretVault, redact_config, split_secrets
+from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.preflight import PreflightResult, raise_first_failure, run_preflight
 from mosaic.daemon.registry.registry import NewRun, Registry, RunFilter
 from mosaic.daemon.registry.run_file import write_run_file
@@ -72,6 +78,7 @@ class Reception:
         config = parse_run_config_json(config_json)
         if client_key and (known := await self._registry.find_client_key(client_key)):
             return Submission(known, False, "", (), (), None)
+        _refuse_lost_values(config)
         command = await asyncio.to_thread(resolve_command, config, self._catalog)
         past = await self._past_runs(config, command)
         results = await run_preflight(config, command, self._capacity, self._home, past)
@@ -104,8 +111,9 @@ class Reception:
         results: tuple[PreflightResult, ...],
     ) -> Submission:
         run_id = str(ULID())
-        _, secrets = split_secrets(config.environment)
-        stored = redact_config(config.raw, run_id)
+        rules = SecrecyRules.here().for_config(config.raw)
+        secrets = secret_values(config.environment, rules)
+        stored = redact_config(config.raw, run_id, rules)
         digest = hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest()
         now = time.time()
         record = RunRecord(
@@ -155,6 +163,18 @@ class Reception:
         if is_policy_evaluation(stored):
             atomic_write_json(self._home.policy_config(new.record.run_id), stored)
         write_run_file(files, new)
+
+
+def _refuse_lost_values(config: TrainRunConfig) -> None:
+    """Of a config that was stored: it would be accepted, wait, and then fail for want of them."""
+    if missing := referenced_names(config.environment):
+        raise ConfigError(
+            f"The values of {', '.join(missing)} are not stored with a run, so they must be "
+            "given again",
+            hint=" ".join(["for example", *(f"--env {name}=…" for name in missing[:3])]),
+            field=f"environment.{missing[0]}",
+            missing=missing,
+        )
 
 
 def is_policy_evaluation(stored: dict[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from mosaic.daemon.background_tasks import BackgroundTasks
 from mosaic.daemon.bus.hub import Hub
 from mosaic.daemon.bus.run_bus import RunBus
 from mosaic.daemon.executors.local import LocalExecutor
+from mosaic.daemon.home_format import upgrade_home
 from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
@@ -68,12 +69,13 @@ class Trainer:
         self._vault = SecretVault(home)
         self._feed = RunFeed()
         bus = RunBus()
+        specs = SpecBuilder(home, self._catalog, self._vault)
         self._supervisor = Supervisor(
             home,
             registry,
             LocalExecutor(home),
             self._vault,
-            SpecBuilder(home, self._catalog, self._vault),
+            specs,
             self._feed,
             bus,
         )
@@ -85,7 +87,9 @@ class Trainer:
         self._reception = Reception(
             home, registry, self._catalog, self._vault, self._scheduler.capacity
         )
-        self.sessions = WorkerSessions(home, self._active_run)
+        self.sessions = WorkerSessions(
+            home, self._active_run, lambda run: specs.hidden_values(run.run_id, run.config)
+        )
         self.history = RunHistory(home.run, self._summary, self._supervisor.active.__contains__)
         self.recordings = Recordings(home, self._catalog, self.get)
         self.log_search = LogSearch(home, self._summary, self.list_runs)
@@ -98,7 +102,9 @@ class Trainer:
         began = time.monotonic()
         await self.keeping.start()
         records = await self._registry.live_and_queued()
-        self._vault.purge(keep={record.run_id for record in records})
+        unfinished = {record.run_id for record in records}
+        self._vault.purge(keep=unfinished)
+        await asyncio.to_thread(upgrade_home, self.home, self._vault, unfinished)
         if records:
             # A disk that is full now must not keep the daemon from answering.
             taken = [self._tasks.spawn(self._take_over(record)) for record in records]
@@ -269,9 +275,8 @@ class Trainer:
         live = [run for run in runs if run.is_live]
         capacity = self._scheduler.capacity
         alarms = list(self._supervisor.alarms.values())
-        alarms += filter(
-            None, [self._registry.recovery.sentence, sentence(self._registry.set_aside)]
-        )
+        recovered, aside = self._registry.recovery.sentence, sentence(self._registry.set_aside)
+        alarms += filter(None, (recovered, aside, self._vault.problem))
         busy_gpus = {slot for run in live for slot in run.record.gpu_slots}
         return {
             "healthy": not alarms,

@@ -7,7 +7,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from mosaic.errors import (
 )
 from mosaic.files import read_bounded
 from mosaic.paths import Home
+from mosaic.runhost.redactor import blotted_out, secret_patterns
 from mosaic.telemetry.ingest import append_chunk
 
 MAX_CHUNK_BYTES = 8_000_000
@@ -35,12 +36,20 @@ class Session:
 
 
 class WorkerSessions:
-    def __init__(self, home: Home, find_run: Callable[[str], ActiveRun]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        find_run: Callable[[str], ActiveRun],
+        hidden_values: Callable[[ActiveRun], Iterable[str]],
+    ) -> None:
+        """`hidden_values` are those of the run's variables that no file may hold."""
         self._home = home
         self._find_run = find_run
+        self._hidden_values = hidden_values
         # (run, attempt) to its session token. A restarted daemon has none: workers register again.
         self._tokens: dict[tuple[str, int], str] = {}
         self._writing: dict[str, asyncio.Lock] = {}
+        self._patterns: dict[str, tuple[bytes, ...]] = {}
 
     async def register(
         self,
@@ -75,10 +84,11 @@ class WorkerSessions:
         }
         token = secrets.token_hex(32)
         self._tokens[run_id, attempt] = token
+        self._patterns[run_id] = secret_patterns(self._hidden_values(run))
         journal = self._home.run(run_id).journal
         async with self._lock(run_id):
             size = journal.stat().st_size if journal.exists() else 0
-            line = (json.dumps(record) + "\n").encode()
+            line = blotted_out((json.dumps(record) + "\n").encode(), self._patterns[run_id])
             offset = await asyncio.to_thread(append_chunk, journal, size, line)
         return Session(token, accepted, offset)
 
@@ -95,13 +105,16 @@ class WorkerSessions:
                 f"A chunk of {len(chunk):,} bytes is too large", hint=f"at most {MAX_CHUNK_BYTES:,}"
             )
         async with self._lock(run_id):
+            # Chunks are whole lines, so no value is cut in two.
+            masked = blotted_out(chunk, self._patterns.get(run_id, ()))
             return await asyncio.to_thread(
-                append_chunk, self._home.run(run_id).journal, offset, chunk
+                append_chunk, self._home.run(run_id).journal, offset, masked
             )
 
     def forget(self, run_id: str) -> None:
         self._tokens = {key: token for key, token in self._tokens.items() if key[0] != run_id}
         self._writing.pop(run_id, None)
+        self._patterns.pop(run_id, None)
 
     def _attempt_token(self, run_id: str, attempt: int) -> bytes:
         """Empty when the file is gone or something else is in its place."""

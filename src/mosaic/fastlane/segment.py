@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import stat
 import time
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from mosaic.fastlane.layout import (
     believed,
     pack_header,
 )
+from mosaic.private_folder import file_problem
 
 SHARED_MEMORY = Path("/dev/shm")
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -63,11 +63,14 @@ class Segment:
 
 def open_segment(path: Path) -> Segment:
     """For whoever reads. Raises FileNotFoundError, other OSErrors or BrokenSegmentError."""
-    if path.is_symlink():
-        raise BrokenSegmentError("it is a link")
-    fd = os.open(path, _FLAGS)
     try:
-        _check_kind(fd)
+        fd = os.open(path, _FLAGS)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise BrokenSegmentError("it is a link") from None
+        raise
+    try:
+        _check_owner(fd)
         if _is_being_made(fd):
             raise FileNotFoundError(f"{path.name} is being made")
     except BaseException:
@@ -80,7 +83,7 @@ def make_segment(path: Path, geometry: Geometry) -> Segment:
     """The run's segment, created by whichever of its processes comes first."""
     fd = os.open(path, _FLAGS | os.O_CREAT, 0o600)
     try:
-        _check_kind(fd)
+        _check_owner(fd)
         _lock(fd)  # the others wait until the header is whole
         if os.fstat(fd).st_size == 0:
             _write_header(fd, geometry)
@@ -100,9 +103,10 @@ def _write_header(fd: int, geometry: Geometry) -> None:
         raise
 
 
-def _check_kind(fd: int) -> None:
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        raise BrokenSegmentError("it is no regular file")
+def _check_owner(fd: int) -> None:
+    """Whoever else can write it could show anything, and cut it off at any moment."""
+    if problem := file_problem(os.fstat(fd)):
+        raise BrokenSegmentError(problem)
 
 
 def _lock(fd: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mosaic.private_folder import PrivateFolder
 from mosaic.runhost.line_splitter import LineSplitter
 
 MAX_REQUEST_BYTES = 1_048_576
@@ -34,10 +35,10 @@ class ControlServer:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def open(self) -> None:
-        """Raises OSError when there can be no socket at that path."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # The path belongs to this attempt, whose lock we hold: what is there is stale.
-        self._path.unlink(missing_ok=True)
+        """Raises OSError when there can be no socket at that path, or its folder is not ours."""
+        with PrivateFolder.make(self._path.parent) as folder:
+            # The path belongs to this attempt, whose lock we hold: what is there is stale.
+            folder.remove(self._path.name)
         # Created private, not made private afterwards.
         umask = os.umask(0o177)
         try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from mosaic.contracts.hostile_text import secret_spellings
+from mosaic.contracts.secret_text import secret_spellings
 
 MASK = b"***"
-# As in `mosaic.logs`: masking a shorter value would shred ordinary text.
-MIN_SECRET_BYTES = 4
+# From so many on, a look at the words of a text is cheaper than a search for each of them.
+_MANY_PATTERNS = 64
 
 
 def secret_patterns(values: Iterable[str]) -> tuple[bytes, ...]:
@@ -17,7 +17,7 @@ def secret_patterns(values: Iterable[str]) -> tuple[bytes, ...]:
     patterns: set[bytes] = set()
     for value in values:
         patterns.update(_encoded(spelling) for spelling in secret_spellings(value))
-    return tuple(sorted(pattern for pattern in patterns if len(pattern) >= MIN_SECRET_BYTES))
+    return tuple(sorted(patterns - {b""}))
 
 
 def _encoded(text: str) -> bytes:
@@ -32,6 +32,14 @@ class Redactor:
 
     def __init__(self, patterns: tuple[bytes, ...]) -> None:
         self._patterns = patterns
+        self._beginnings = {
+            pattern[:length] for pattern in patterns for length in range(1, len(pattern))
+        }
+        self._longest_beginning = max(map(len, self._beginnings), default=0)
+        self._has_newline = any(b"\n" in pattern for pattern in patterns)
+        # Those with a space in them; all others cannot be where every word is too short.
+        self._spaced = tuple(pattern for pattern in patterns if pattern.split() != [pattern])
+        self._shortest_word = min(map(len, set(patterns) - set(self._spaced)), default=0)
         # The end of the stream so far that may turn out to be the beginning of a secret …
         self._held = b""
         # … and how much of it belongs to a secret that was already written as a mask.
@@ -65,7 +73,7 @@ class Redactor:
     def _secret_spans(self, data: bytes) -> list[tuple[int, int]]:
         """Where secrets are; overlapping ones are merged, so that no piece of either shows."""
         found = [(0, self._masked)] if self._masked else []
-        for pattern in self._patterns:
+        for pattern in self._possible_patterns(data):
             start = data.find(pattern)
             while start >= 0:
                 found.append((start, start + len(pattern)))
@@ -78,17 +86,27 @@ class Redactor:
                 merged.append((start, stop))
         return merged
 
+    def _possible_patterns(self, data: bytes) -> tuple[bytes, ...]:
+        if len(self._patterns) < _MANY_PATTERNS:
+            return self._patterns
+        longest = max(map(len, data.split()), default=0)
+        return self._patterns if longest >= self._shortest_word else self._spaced
+
     def _undecided_from(self, data: bytes) -> int:
         """The first position whose bytes up to the end could be the beginning of a secret."""
-        undecided = len(data)
-        for pattern in self._patterns:
-            position = max(0, len(data) - len(pattern) + 1)
-            while (position := data.find(pattern[:1], position, undecided)) >= 0:
-                if pattern.startswith(data[position:]):
-                    undecided = position
-                    break
-                position += 1
-        return undecided
+        if data.endswith(b"\n") and not self._has_newline:
+            return len(data)  # whole lines, as most output comes
+        for length in range(min(self._longest_beginning, len(data)), 0, -1):
+            if data[-length:] in self._beginnings:
+                return len(data) - length
+        return len(data)
+
+
+def blotted_out(data: bytes, patterns: tuple[bytes, ...]) -> bytes:
+    """The same for bytes that must stay as many, because somebody counts them."""
+    for pattern in sorted(patterns, key=len, reverse=True):
+        data = data.replace(pattern, b"*" * len(pattern))
+    return data
 
 
 def redact(text: str, patterns: tuple[bytes, ...]) -> str:

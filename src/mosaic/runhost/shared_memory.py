@@ -14,30 +14,34 @@ def unlink_shared_memory(prefixes: Iterable[str], folder: Path = SHARED_MEMORY) 
     """Remove our own segments whose names start with a prefix; returns the names."""
     # An empty prefix would match the segments of every program on the machine.
     wanted = tuple(prefix for prefix in prefixes if prefix)
-    removed: list[str] = []
     try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name.startswith(wanted)]
+        shared = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return ()
-    for name in names:
-        path = folder / name
-        try:
-            about = path.lstat()
-            if about.st_uid != os.getuid():
-                continue
-            if stat.S_ISDIR(about.st_mode):
-                _remove_folder(path)
-            else:
-                path.unlink()
-            removed.append(name)
-        except OSError:
-            continue
-    return tuple(removed)
+    try:
+        names = [name for name in os.listdir(shared) if name.startswith(wanted)]  # noqa: PTH208
+        return tuple(name for name in names if _unlink_own(name, shared))
+    finally:
+        os.close(shared)
 
 
-def _remove_folder(path: Path) -> None:
+def _unlink_own(name: str, shared: int) -> bool:
+    """Of a link, the link; what others put there stays theirs to remove."""
+    try:
+        about = os.stat(name, dir_fd=shared, follow_symlinks=False)
+        if about.st_uid != os.geteuid():
+            return False
+        if stat.S_ISDIR(about.st_mode):
+            _remove_folder(name, shared)
+        else:
+            os.unlink(name, dir_fd=shared)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_folder(name: str, shared: int) -> None:
     # Imported here: hardly any run leaves one, and every run host would pay for it.
     import shutil
 
-    shutil.rmtree(path)
+    shutil.rmtree(name, dir_fd=shared)

@@ -57,7 +57,7 @@ class Bridge:
     ) -> None:
         # Open for writing too: so there is no end of file whenever the last writer leaves, and
         # a script can open its end at once.
-        self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         with contextlib.suppress(OSError):  # beyond this user's share of pipe memory
             fcntl.fcntl(self._fd, fcntl.F_SETPIPE_SZ, _WIDE_PIPE)
         self._wake_read, self._wake_write = os.pipe()

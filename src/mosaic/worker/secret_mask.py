@@ -10,12 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mosaic.contracts.hostile_text import is_secret_name, secret_spellings
+from mosaic.contracts.secret_names import is_secret_name
+from mosaic.contracts.secret_text import secret_spellings
 from mosaic.contracts.worker_environment import SECRET_NAMES
 from mosaic.logs import MASK
 
-# As everywhere: masking a shorter value would shred ordinary text.
-MIN_SECRET_CHARACTERS = 4
 # Written by the SDK itself, and without them an event belongs to nobody.
 _OWN_FIELDS = frozenset({"type", "run_id", "agent_id", "worker_id"})
 
@@ -25,7 +24,7 @@ class SecretMask:
         told = environ.get(SECRET_NAMES, "").split(",")
         spellings: set[str] = set()
         for name, value in environ.items():
-            if (name in told or is_secret_name(name)) and len(value) >= MIN_SECRET_CHARACTERS:
+            if name in told or is_secret_name(name):
                 spellings |= secret_spellings(value)
         # The longest first, so that no rest of one remains behind the mask of a shorter one.
         self._values = sorted(spellings, key=len, reverse=True)

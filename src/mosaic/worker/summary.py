@@ -8,8 +8,8 @@ import shlex
 import sys
 from typing import Any
 
-from mosaic.contracts.hostile_text import SECRET_REFERENCE, is_secret_name
 from mosaic.contracts.manifest import RuntimeSummary
+from mosaic.contracts.secret_names import SECRET_REFERENCE, is_secret_name
 from mosaic.logs import MASK
 
 

@@ -165,12 +165,46 @@ def test_ordinary_labels_are_welcome(name: str) -> None:
 )
 def test_a_secret_outside_the_environment_is_refused(document: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="looks like a secret"):
-        parse_run_config(document)
+        parse_run_config_json(json.dumps(document))
+    # A run that was accepted when the rules were different is still one.
+    assert parse_run_config(document).run_name == "first"
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "token_count", "key_dim", "num_keys", "author"])
 def test_innocent_names_are_not_taken_for_secrets(name: str) -> None:
-    parse_run_config(with_value("metadata.worker.config", {name: "64"}))
+    parse_run_config_json(json.dumps(with_value("metadata.worker.config", {name: "64"})))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("arguments", ["--storage", "postgres://me:hunter2@db/study"]),
+        ("arguments", ["--storage=postgres://me:hunter2@db/study"]),
+        ("metadata.worker.arguments", ["redis://:pw@cache"]),
+        ("metadata.worker.config", {"deep": [{"storage": "mysql://a:b@c/d"}]}),
+        ("metadata.ui", {"note": "clone https://me:pw@host/repo first"}),
+    ],
+)
+def test_a_url_with_a_password_is_refused_by_name_and_without_the_password(
+    field: str, value: Any
+) -> None:
+    with pytest.raises(ConfigError, match="holds a URL with a password") as caught:
+        parse_run_config_json(json.dumps(with_value(field, value)))
+    assert field in caught.value.details["field"]
+    assert "environment" in caught.value.hint
+    assert not any(word in str(caught.value.to_dict()) for word in ("hunter2", ":pw", ":b@"))
+
+
+def test_names_can_be_declared_plain_unless_they_look_secret() -> None:
+    document = with_value("metadata.plain_environment", ["DATA_DIR"])
+    assert parse_run_config_json(json.dumps(document)).raw == document
+    with pytest.raises(ConfigError, match="names DB_PASSWORD, which looks like a secret"):
+        parse_run_config_json(
+            json.dumps(with_value("metadata.plain_environment", ["DATA_DIR", "DB_PASSWORD"]))
+        )
+    for wrong in ("DATA_DIR", ["no name"], [1], ["A"] * 257):
+        with pytest.raises(ConfigError, match="plain_environment"):
+            parse_run_config(with_value("metadata.plain_environment", wrong))
 
 
 def test_a_document_over_the_size_limit_is_refused() -> None:

@@ -76,7 +76,20 @@ def test_the_users_variables_and_the_contract_arrive() -> None:
 
 
 def test_references_to_secrets_are_left_out() -> None:
-    assert "A_TOKEN" not in environment(environment={"A_TOKEN": "secret://RUN/A_TOKEN"})
+    reference = "secret://01ARZ3NDEKTSV4RRFFQ69G5FAV/A_TOKEN"
+    assert "A_TOKEN" not in environment(environment={"A_TOKEN": reference})
+
+
+def test_a_proxy_with_a_password_is_passed_as_a_secret() -> None:
+    daemon = {**DAEMON, "https_proxy": "http://me:canary-proxy@proxy:8080"}
+    assert "https_proxy" not in inherited_environment(daemon)
+    assert passed_secrets(daemon) == {"https_proxy": "http://me:canary-proxy@proxy:8080"}
+
+
+def test_names_in_the_list_of_secrets_are_passed_as_secrets_only() -> None:
+    daemon = {**DAEMON, "MOSAIC_PASS_ENV": "DATASETS", "MOSAIC_SECRET_ENV": "DATASETS"}
+    assert "DATASETS" not in inherited_environment(daemon)
+    assert passed_secrets(daemon) == {"DATASETS": "/data"}
 
 
 def test_the_python_path_starts_with_the_workers_folders() -> None:

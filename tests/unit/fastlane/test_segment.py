@@ -145,6 +145,8 @@ def test_links_are_not_followed(path: Path, tmp_path: Path) -> None:
     path.symlink_to(tmp_path / "secret")
     with pytest.raises(OSError, match="symbolic"):
         make_segment(path, GEOMETRY)
+    with pytest.raises(BrokenSegmentError, match="link"):
+        open_segment(path)
     assert (tmp_path / "secret").read_bytes() == b"secret"
 
 
@@ -178,6 +180,28 @@ def test_pipes_are_no_segments(path: Path) -> None:
         make_segment(path, GEOMETRY)
     with pytest.raises(BrokenSegmentError, match="no regular file"):
         open_segment(path)
+
+
+def test_a_segment_that_others_may_write_is_none(segment: Segment, path: Path) -> None:
+    path.chmod(0o666)
+    for use in (open_segment, lambda path: make_segment(path, GEOMETRY)):
+        with pytest.raises(BrokenSegmentError, match="mode 666"):
+            use(path)
+
+
+def test_a_segment_with_a_second_name_is_none(segment: Segment, path: Path, tmp_path: Path) -> None:
+    (tmp_path / "second").hardlink_to(path)
+    for use in (open_segment, lambda path: make_segment(path, GEOMETRY)):
+        with pytest.raises(BrokenSegmentError, match="other names"):
+            use(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_segment_of_another_user_is_none(segment: Segment, path: Path) -> None:
+    os.chown(path, 65534, 65534)
+    for use in (open_segment, lambda path: make_segment(path, GEOMETRY)):
+        with pytest.raises(BrokenSegmentError, match=r"another user \(65534\)"):
+            use(path)
 
 
 @pytest.mark.parametrize(("width", "height"), [(5000, 1), (1, 5000), (2**40, 0), (0, 0)])

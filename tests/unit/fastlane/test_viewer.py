@@ -43,7 +43,7 @@ def test_before_the_run_has_shown_anything(path: Path) -> None:
 
 
 def test_a_segment_that_is_just_being_made(path: Path) -> None:
-    path.touch()
+    path.touch(0o600)
     viewer = Viewer(path)
     assert viewer.poll().status == "waiting"
     with path.open("r+b") as file:

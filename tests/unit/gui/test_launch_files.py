@@ -9,11 +9,11 @@ import pytest
 
 from mosaic.errors import StoreError
 from mosaic.gui.state.launch_memory import LaunchMemory
-from mosaic.gui.state.presets import PresetFile, name_problem
+from mosaic.gui.state.presets import PresetFile, name_problem, storable_lines
 from mosaic.gui.state.targets import Operation
 from mosaic.paths import Home
 
-DOCUMENT = {"run_name": "a", "environment": {"WANDB_API_KEY": "hush", "A": "1"}}
+DOCUMENT = {"run_name": "a", "environment": {"WANDB_API_KEY": "hush", "DATA": "/x", "SEED": "1"}}
 
 
 @pytest.fixture
@@ -66,8 +66,29 @@ def test_the_last_training_is_known_again_without_its_secrets(home: Home) -> Non
     assert here is not None and here.documents == (DOCUMENT,) and here.left_out == ()
     assert "hush" not in memory.path.read_text()
     later = LaunchMemory(home).recall()
-    assert later is not None and later.left_out == ("WANDB_API_KEY",)
-    assert later.documents[0]["environment"] == {"A": "1"}
+    assert later is not None and later.left_out == ("DATA", "WANDB_API_KEY")
+    assert later.documents[0]["environment"] == {"SEED": "1"}
+
+
+def test_values_an_earlier_version_kept_are_taken_out_when_the_file_is_read(home: Home) -> None:
+    memory = LaunchMemory(home)
+    memory.path.parent.mkdir(parents=True)
+    memory.path.write_text(json.dumps({"documents": [DOCUMENT], "left_out": ["MORE"]}))
+    found = memory.recall()
+    assert found is not None and found.left_out == ("DATA", "MORE", "WANDB_API_KEY")
+    assert "hush" not in memory.path.read_text() and "/x" not in memory.path.read_text()
+    assert LaunchMemory(home).recall() == found
+
+
+def test_presets_keep_the_names_of_variables_and_harmless_values(home: Home) -> None:
+    file = PresetFile(home, Operation.SCRIPT)
+    lines = ["SEED=1", "DATA=/x", "MY_TOKEN=hush", "TZ=", "ASKED_FOR"]
+    file.path.parent.mkdir(parents=True)
+    file.path.write_text(json.dumps({"old": {"command": "true", "variables": lines}}))
+    kept = {"old": {"command": "true", "variables": storable_lines(lines)}}
+    assert kept["old"]["variables"] == ["SEED=1", "DATA", "MY_TOKEN", "TZ=", "ASKED_FOR"]
+    assert file.read() == kept
+    assert json.loads(file.path.read_text()) == kept
 
 
 @pytest.mark.parametrize("value", ["{", {}, {"documents": []}, {"documents": [1]}, [], 3])

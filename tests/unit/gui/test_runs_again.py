@@ -37,6 +37,8 @@ PPO = AlgorithmInfo(
 )
 PATHS = {"run_directory": "/home/runs/1", "config": "/home/configs/1.json"}
 
+RUN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
 
 def trained(**wishes: Any) -> dict[str, Any]:
     return train_document(Training(PPO, "CartPole-v1", **wishes))
@@ -73,7 +75,6 @@ def test_one_of_several_seeds_stays_one_of_several() -> None:
     "config",
     [
         {**trained(seed=1), "schedule": {"max_steps": 5}},
-        trained(seed=1, environment={"WANDB_API_KEY": "secret://x"}),
         trained(seed=1, extras={"notes": "hello"}),
         {"entry_point": "elsewhere", "metadata": {}},
         {},
@@ -81,6 +82,11 @@ def test_one_of_several_seeds_stays_one_of_several() -> None:
 )
 def test_what_no_option_can_say_is_submitted_as_a_file(config: dict[str, Any]) -> None:
     assert command(config) == "mosaic submit /home/configs/1.json"
+
+
+def test_values_that_are_not_stored_are_taken_from_the_shell() -> None:
+    config = trained(seed=1, environment={"B": f"secret://{RUN}/B", "SEED": "1", "A_KEY": ""})
+    assert command(config) == "mosaic submit /home/configs/1.json --env B"
 
 
 def test_another_home_is_in_the_command() -> None:
@@ -93,10 +99,16 @@ def test_the_same_again_is_the_same_config() -> None:
     assert same_again(submitted(config)) == config
 
 
-def test_a_secret_that_is_kept_nowhere_is_asked_for() -> None:
-    config = trained(seed=1, environment={"WANDB_API_KEY": "secret://run/WANDB_API_KEY"})
-    with pytest.raises(ConfigError, match="WANDB_API_KEY"):
+def test_all_values_that_are_kept_nowhere_are_asked_for_at_once() -> None:
+    gone = {name: f"secret://{RUN}/{name}" for name in ("WANDB_API_KEY", "DATA_DIR")}
+    config = trained(seed=1, environment={**gone, "SEED": "1"})
+    with pytest.raises(ConfigError, match="the values of DATA_DIR, WANDB_API_KEY") as caught:
         same_again(submitted(config))
+    assert "mosaic submit /home/configs/1.json --env DATA_DIR --env WANDB_API_KEY" in str(
+        caught.value.hint
+    )
+    harmless = trained(seed=1, environment={"SEED": "1"})
+    assert same_again(submitted(harmless)) == harmless
     with pytest.raises(RequestError):
         same_again(submitted({}))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
+import json
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.runhost.redactor import Redactor, redact, secret_patterns
+from mosaic.runhost.redactor import Redactor, blotted_out, redact, secret_patterns
 
 KEY = "s3cr3t-k3y"
 
@@ -55,6 +57,37 @@ def test_value_with_newlines_is_masked_raw_and_inside_json() -> None:
 
 def test_short_values_are_not_masked_because_they_would_shred_ordinary_text() -> None:
     assert secret_patterns(["", "a", "yes"]) == ()
+
+
+def test_many_secrets_are_found_among_short_words_and_with_spaces_in_them() -> None:
+    values = [f"{number:03}-secret-value-{number:03}" for number in range(80)]
+    values += [" led by a space", "two words", "tail "]
+    patterns = secret_patterns(values)
+    assert len(patterns) > 500
+    for value in values:
+        text = f"a b c<{value}>d e f\n".encode()
+        for cut in (0, 6, 9, len(text)):
+            out = through(Redactor(patterns), [text[:cut], text[cut:]])
+            assert out == b"a b c<***>d e f\n"
+    ordinary = b"short words only, and two of them\n"
+    assert through(Redactor(patterns), [ordinary]) == ordinary
+
+
+def test_blotting_out_keeps_the_number_of_bytes_and_valid_json() -> None:
+    patterns = secret_patterns(['a"b\\cde', "abcdef"])
+    line = b'{"seq":1,"text":"a\\"b\\\\cde and abcdef"}\n'
+    blotted = blotted_out(line, patterns)
+    assert len(blotted) == len(line)
+    assert json.loads(blotted) == {"seq": 1, "text": "*" * 9 + " and " + "*" * 6}
+    assert blotted_out(line, ()) == line
+
+
+def test_encoded_values_are_masked_however_they_are_cut() -> None:
+    encoded = b"Authorization: Basic " + base64.b64encode(f"me:{KEY}".encode()) + b" end"
+    for cut in range(len(encoded) + 1):
+        out = through(Redactor(secret_patterns([KEY])), [encoded[:cut], encoded[cut:]])
+        assert b"***" in out and out.endswith(b" end")
+        assert base64.b64encode(KEY.encode())[3:-4] not in out
 
 
 @given(

@@ -14,8 +14,8 @@ import msgspec
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_config import parse_run_config
+from mosaic.contracts.variable_secrecy import redact_config
 from mosaic.daemon.keeping.foreign_json import read_foreign_json
-from mosaic.daemon.launch.secrets import redact_config
 from mosaic.errors import ConfigError
 from mosaic.files import atomic_write_json
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets as random_secrets
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mosaic.contracts import worker_environment as variables
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_files import AttemptSpec, shared_memory_prefixes
 from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.variable_secrecy import SecrecyRules, referenced_names
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command, worker_environment
 from mosaic.daemon.launch.environment import passed_secrets
-from mosaic.daemon.launch.secrets import SecretVault, needed_secrets
+from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import HomeError, SecretLostError
 from mosaic.fastlane.segment import segment_path
@@ -67,7 +70,9 @@ class SpecBuilder:
             contract[variables.CONTROL] = "stdin"
             if not command.has_stdout_events:
                 contract[variables.JOURNAL] = str(files.journal)
-        secrets = self._secrets(record.run_id, config)
+        kept = self._kept_values(record.run_id, config)
+        secrets = masked_values(kept, config)
+        ordinary = {name: value for name, value in kept.items() if name not in secrets}
         if secrets:
             contract[variables.SECRET_NAMES] = ",".join(sorted(secrets))
         max_steps = config.schedule.max_steps
@@ -81,7 +86,10 @@ class SpecBuilder:
             argv=command.argv(str(config_path)),
             cwd=str(outputs),
             environment=worker_environment(
-                config, command, gpu_slots=record.gpu_slots, contract=contract
+                replace(config, environment={**config.environment, **ordinary}),
+                command,
+                gpu_slots=record.gpu_slots,
+                contract=contract,
             ),
             secrets=secrets,
             control_socket=str(self._home.control_socket(record.run_id, record.attempt)),
@@ -94,15 +102,29 @@ class SpecBuilder:
             exit_proof=random_secrets.token_hex(32),
         )
 
-    def _secrets(self, run_id: str, config: TrainRunConfig) -> dict[str, str]:
-        needed = needed_secrets(config.environment)
+    def hidden_values(self, run_id: str, config: TrainRunConfig) -> list[str]:
+        """What nothing that is written about this run may hold."""
+        return list(masked_values(self._vault.get(run_id) or {}, config).values())
+
+    def _kept_values(self, run_id: str, config: TrainRunConfig) -> dict[str, str]:
+        needed = referenced_names(config.environment)
         kept = (self._vault.get(run_id) or {}) if needed else {}
-        if missing := sorted(needed - kept.keys()):
+        if missing := [name for name in needed if name not in kept]:
             raise SecretLostError(
-                f"The value of {', '.join(missing)} is no longer known: secrets are not stored",
-                hint="submit the run again with the secret in its environment",
+                f"The values of {', '.join(missing)} are no longer known: they are not stored",
+                hint="submit the run again with these variables set",
             )
-        return {**passed_secrets(os.environ), **{name: kept[name] for name in needed}}
+        return {name: kept[name] for name in needed}
+
+
+def masked_values(kept: Mapping[str, str], config: TrainRunConfig) -> dict[str, str]:
+    """What the run host hides in all it writes; the rest of what was kept is ordinary text."""
+    rules = SecrecyRules.here()
+    passed = passed_secrets(os.environ)
+    return {
+        **{name: value for name, value in passed.items() if name not in config.environment},
+        **{name: value for name, value in kept.items() if rules.is_masked(name, value)},
+    }
 
 
 def _make_fresh(directory: Path) -> None:

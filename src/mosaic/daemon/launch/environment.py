@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
-from mosaic.contracts.hostile_text import SECRET_REFERENCE, is_secret_name
 from mosaic.contracts.run_config import RESERVED_PREFIX
+from mosaic.contracts.secret_names import is_secret_name
+from mosaic.contracts.variable_secrecy import SecrecyRules, is_reference
 
 PASS_VARIABLE = "MOSAIC_PASS_ENV"
 _ALLOWED = re.compile(
@@ -26,22 +27,27 @@ _THREAD_COUNTS = (
 
 def inherited_environment(daemon_environment: Mapping[str, str]) -> dict[str, str]:
     """What a worker may see of the daemon's own variables; never a secret, never MOSAIC's own."""
-    listed = _listed(daemon_environment)
+    rules, listed = SecrecyRules.of(daemon_environment), _listed(daemon_environment)
     return {
         name: value
         for name, value in daemon_environment.items()
         if (name in listed or _ALLOWED.fullmatch(name))
-        and not is_secret_name(name)
+        and not rules.is_surely_secret(name, value)
         and not name.startswith(RESERVED_PREFIX)
     }
 
 
 def passed_secrets(daemon_environment: Mapping[str, str]) -> dict[str, str]:
-    """Secret-looking variables somebody listed in MOSAIC_PASS_ENV: to be treated as secrets."""
+    """What a worker gets of the daemon's secrets, to be treated as such: those somebody listed in
+    MOSAIC_PASS_ENV, and inherited ones with a password in them, such as the URL of a proxy."""
+    rules, listed = SecrecyRules.of(daemon_environment), _listed(daemon_environment)
     return {
-        name: daemon_environment[name]
-        for name in _listed(daemon_environment)
-        if is_secret_name(name) and daemon_environment.get(name)
+        name: value
+        for name, value in daemon_environment.items()
+        if (name in listed or (_ALLOWED.fullmatch(name) and not is_secret_name(name)))
+        and value
+        and rules.is_surely_secret(name, value)
+        and not name.startswith(RESERVED_PREFIX)
     }
 
 
@@ -60,11 +66,7 @@ def build_environment(
     contract: Mapping[str, str],
 ) -> dict[str, str]:
     """All the worker sees besides its secrets. Later groups win over earlier ones."""
-    own = {
-        name: value
-        for name, value in run_environment.items()
-        if not value.startswith(SECRET_REFERENCE)
-    }
+    own = {name: value for name, value in run_environment.items() if not is_reference(name, value)}
     return {
         **inherited_environment(daemon_environment),
         **dict.fromkeys(_THREAD_COUNTS, str(cpus)),

@@ -29,7 +29,7 @@ _HINTS = {
     FailureKind.LOST: "Start it again; with a checkpoint it can go on from there.",
     FailureKind.INTERRUPTED: "Start it again; with a checkpoint it can go on from there.",
     FailureKind.UNREADABLE: "Start it again; what was found is kept in its folder.",
-    FailureKind.SECRET_LOST: "Start it again with the secret: it is not kept on purpose.",
+    FailureKind.SECRET_LOST: "Start it again with the variables set: values are never kept.",
     FailureKind.USER_CANCEL: "",
 }
 # What a log says when something well known is missing, and what helps; the first match counts.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mosaic.contracts.hostile_text import is_secret_name
+from mosaic.contracts.variable_secrecy import SecrecyRules, secret_values
 from mosaic.errors import StoreError
 from mosaic.files import atomic_write_json, read_json
 from mosaic.paths import Home
@@ -17,12 +17,12 @@ Document = dict[str, Any]
 
 class LastTraining(NamedTuple):
     documents: tuple[Document, ...]
-    # Names of variables that were left out of the file, because they are secret.
+    # Names of variables that were left out of the file, because their values may be secret.
     left_out: tuple[str, ...] = ()
 
 
 class LaunchMemory:
-    """Secrets stay in this process; the file is read when the process knows nothing."""
+    """Values stay in this process; the file is read when the process knows nothing."""
 
     def __init__(self, home: Home) -> None:
         self.path: Path = home.root / "gui" / "last_training.json"
@@ -59,7 +59,11 @@ class LaunchMemory:
             documents = found["documents"]
             if not documents or not all(isinstance(item, dict) for item in documents):
                 raise ValueError("it holds no trainings")
-            return LastTraining(tuple(documents), tuple(map(str, found.get("left_out", ()))))
+            kept, left_out = without_secrets(documents)
+            names = sorted({*map(str, found.get("left_out", ())), *left_out})
+            if left_out:  # written by a version that kept more
+                atomic_write_json(self.path, {"documents": kept, "left_out": names})
+            return LastTraining(tuple(kept), tuple(names))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(
                 "What was trained last cannot be read",
@@ -69,10 +73,11 @@ class LaunchMemory:
 
 def without_secrets(documents: Sequence[Document]) -> tuple[list[Document], list[str]]:
     """The documents, and the names of the variables that they lost."""
-    kept, left_out = [], set()
+    kept: list[Document] = []
+    left_out: set[str] = set()
     for document in documents:
         variables = document.get("environment") or {}
-        secret = {name for name in variables if is_secret_name(name)}
+        secret = secret_values(variables, SecrecyRules.here().for_config(document)).keys()
         left_out |= secret
         rest = {name: value for name, value in variables.items() if name not in secret}
         kept.append({**document, "environment": rest})

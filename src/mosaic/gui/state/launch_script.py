@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mosaic.contracts.hostile_text import is_secret_name
+from mosaic.contracts.variable_secrecy import SecrecyRules
 from mosaic.errors import MosaicError
 from mosaic.front.script_config import WORKER, WatchedScript, refuse_secrets, script_document
 from mosaic.front.started_program import preview
@@ -27,6 +27,7 @@ from mosaic.gui.state.launch_form import (
     LaunchForm,
     option_words,
 )
+from mosaic.gui.state.presets import VARIABLES, storable_lines
 from mosaic.gui.state.targets import Operation
 from mosaic.gui.state.workbench_state import WorkbenchState
 
@@ -79,7 +80,7 @@ class ScriptForm(LaunchForm):
                     section=_PLACE,
                 ),
                 Field(
-                    "variables",
+                    VARIABLES,
                     "Environment variables",
                     Kind.TEXT_LIST,
                     help="NAME=value, one in each line",
@@ -112,11 +113,9 @@ class ScriptForm(LaunchForm):
                 found["command"] = "A quotation mark has no partner"
             except MosaicError as error:
                 found["command"] = f"{error.message}: give it as a variable"
-        wrong = [
-            line for line in values.get("variables") or () if _VARIABLE.fullmatch(line) is None
-        ]
+        wrong = [line for line in values.get(VARIABLES) or () if _VARIABLE.fullmatch(line) is None]
         if wrong:
-            found["variables"] = f"{wrong[0][:40]} is not of the form NAME=value"
+            found[VARIABLES] = f"{wrong[0][:40]} is not of the form NAME=value"
         return found
 
     @staticmethod
@@ -141,7 +140,7 @@ class ScriptForm(LaunchForm):
 
     def _script(self) -> WatchedScript:
         values = self.form.values()
-        variables = dict(line.split("=", 1) for line in values["variables"] or ())
+        variables = dict(line.split("=", 1) for line in values[VARIABLES] or ())
         folder = values["cwd"] or "~"
         return WatchedScript(
             tuple(self.words(values["command"] or "")),
@@ -182,12 +181,12 @@ class ScriptForm(LaunchForm):
                 }
             ),
         ]
+        rules = SecrecyRules.here()
         for name, value in script.environment.items():
-            words += ["--env", name if is_secret_name(name) else f"{name}={value}"]
+            words += ["--env", name if rules.is_masked(name, value) else f"{name}={value}"]
         return [*words, "--", *script.words]
 
     def preset_values(self) -> dict[str, Any]:
         values = super().preset_values()
-        lines = values.pop("variables", None) or []
-        kept = [line for line in lines if not is_secret_name(line.partition("=")[0])]
-        return {**values, "variables": kept} if kept else values
+        lines = values.pop(VARIABLES, None) or []
+        return {**values, VARIABLES: storable_lines(lines)} if lines else values

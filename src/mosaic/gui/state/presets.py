@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.variable_secrecy import SecrecyRules
 from mosaic.errors import StoreError
 from mosaic.files import atomic_write_json, read_json
 from mosaic.gui.state.targets import Operation
 from mosaic.paths import Home
 
 _LONGEST_NAME = 80
+VARIABLES = "variables"  # the field of a form with lines NAME=value
 Presets = dict[str, dict[str, Any]]
 
 
@@ -32,7 +34,8 @@ class PresetFile:
             isinstance(values, dict) for values in found.values()
         ):
             raise self._damaged("it is no list of presets")
-        return found
+        kept = {name: _without_values(values) for name, values in found.items()}
+        return found if kept == found else self._write(kept)  # of a version that kept them
 
     def save(self, name: str, values: Mapping[str, Any]) -> Presets:
         return self._write({**self.read(), name: dict(values)})
@@ -55,6 +58,23 @@ class PresetFile:
             f"The presets in {self.path} cannot be read: {why[:120]}",
             hint="mend the file or move it away; until then it is left as it is",
         )
+
+
+def storable_lines(lines: Sequence[str]) -> list[str]:
+    """Of the form NAME=value; without the value unless it is harmless, and the form asks for it."""
+    rules = SecrecyRules.here()
+    parts = [line.partition("=") for line in lines]
+    return [
+        f"{name}{equals}{value}" if rules.is_plain(name, value) else name
+        for name, equals, value in parts
+    ]
+
+
+def _without_values(preset: dict[str, Any]) -> dict[str, Any]:
+    lines = preset.get(VARIABLES)
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        return preset
+    return {**preset, VARIABLES: storable_lines(lines)}
 
 
 def name_problem(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.variable_secrecy import referenced_names
 from mosaic.errors import ConfigError
 from mosaic.front.training_config import Training, train_document
 
@@ -26,6 +27,9 @@ def command_of(record: RunRecord, algorithms: Sequence[AlgorithmInfo], home: Pat
     words = _train_words(record.config, algorithms)
     if words is None:
         words = ["submit", record.paths.get("config", "CONFIG.json")]
+        environment = record.config.get("environment")
+        for name in referenced_names(environment if isinstance(environment, dict) else {}):
+            words += ["--env", name]  # its value is not stored, so it is taken from the shell
     return shlex.join([*program, *words])
 
 

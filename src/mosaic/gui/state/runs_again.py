@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.algorithm_info import AlgorithmInfo
-from mosaic.contracts.hostile_text import SECRET_REFERENCE
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
+from mosaic.contracts.variable_secrecy import referenced_names
 from mosaic.errors import ConfigError, RequestError
 from mosaic.front.catalogue import find_algorithm
 from mosaic.front.local_run import named_by
@@ -35,17 +35,21 @@ def first_training(algorithms: Sequence[AlgorithmInfo]) -> dict[str, Any]:
 
 
 def same_again(record: RunRecord) -> dict[str, Any]:
-    """The config as it was submitted, of a whole record; raises where a secret is missing."""
+    """The config as it was submitted, of a whole record; raises where values are missing."""
     if not record.config:
         raise RequestError(
             f"The config of {record.run_name} cannot be read any more",
             hint="start it from the form",
         )
-    secret = next(iter(_kept_nowhere(record.config)), "")
-    if secret:
+    environment = record.config.get("environment")
+    if missing := referenced_names(environment if isinstance(environment, dict) else {}):
+        names = ", ".join(missing)
+        config = record.paths.get("config", "CONFIG.json")
+        options = " ".join(f"--env {name}" for name in missing)
         raise ConfigError(
-            f"{record.run_name} needs {secret}, and secrets are kept nowhere",
-            hint="choose “Edit and resubmit”, and give it again",
+            f"{record.run_name} needs the values of {names}, which are not stored with a run",
+            hint="choose “Edit and resubmit” and give them again, or set them in a terminal and "
+            f"run `mosaic submit {config} {options}`",
         )
     return dict(record.config)
 
@@ -107,8 +111,3 @@ def form_values(config: Mapping[str, Any]) -> dict[str, Any]:
     if attempts := config.get("retry", {}).get("max_attempts"):
         values["retries"] = attempts - 1
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _kept_nowhere(config: Mapping[str, Any]) -> list[str]:
-    environment = config.get("environment", {})
-    return [name for name, value in environment.items() if str(value).startswith(SECRET_REFERENCE)]

@@ -1,0 +1,75 @@
+"""Brings the files of a home that an earlier version wrote up to the rules of this one, once.
+
+Version 2: configs hold references in place of the values of variables, except for harmless names.
+Each file is replaced as a whole, and the version is written last: a migration that is cut off at
+any moment is simply done again, and what was done already needs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from mosaic.contracts.hostile_text import RUN_ID
+from mosaic.contracts.variable_secrecy import SecrecyRules, redact_config, secret_values
+from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.files import atomic_write_json, read_json
+from mosaic.logs import get_logger
+from mosaic.paths import Home
+
+log = get_logger(__name__)
+
+FORMAT = 2
+_CONFIG = re.compile(rf"config-({RUN_ID.pattern})(-policy)?\.json")
+
+
+def upgrade_home(home: Home, vault: SecretVault, unfinished: Collection[str]) -> int:
+    """How many configs were changed. `unfinished` are the runs that will need their values."""
+    if _format_of(home) >= FORMAT:
+        return 0
+    changed = 0
+    try:
+        for path, run_id in _configs(home):
+            changed += _take_values_out(path, run_id, vault if run_id in unfinished else None)
+        for leftover in home.configs.glob(".config-*.tmp"):  # of a daemon that died while it wrote
+            leftover.unlink(missing_ok=True)
+        atomic_write_json(home.format, {"format": FORMAT})
+    except OSError as error:
+        # A full disk, for one. The daemon serves all the same, and its next start tries again.
+        log.error("home.upgrade_failed", error=str(error))
+    if changed:
+        log.info("configs.redacted", count=changed)
+    return changed
+
+
+def _format_of(home: Home) -> int:
+    try:
+        return int((read_json(home.format) or {"format": 1})["format"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return 1  # doing it again does no harm
+
+
+def _configs(home: Home) -> Iterator[tuple[Path, str]]:
+    for folder in (home.configs, *sorted(home.trash.glob("*/configs"))):
+        for path in sorted(folder.iterdir()):
+            if (match := _CONFIG.fullmatch(path.name)) and not path.is_symlink():
+                yield path, match[1]
+
+
+def _take_values_out(path: Path, run_id: str, vault: SecretVault | None) -> bool:
+    try:
+        config = read_json(path)
+    except (ValueError, RecursionError):
+        return False  # damaged: no program can do anything with it, but a person may want to look
+    if not isinstance(config, dict) or not isinstance(config.get("environment"), dict):
+        return False
+    rules = SecrecyRules.here()
+    values = secret_values(config["environment"], rules.for_config(config))
+    if not values:
+        return False
+    if vault is not None:
+        # First, so that they are in one of the two places at every moment.
+        vault.put(run_id, {**(vault.get(run_id) or {}), **values})
+    atomic_write_json(path, redact_config(config, run_id, rules))
+    return True
