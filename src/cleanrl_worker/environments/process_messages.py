@@ -59,7 +59,7 @@ def unpack(data: bytes) -> Any:
         if text_end + blob_length != len(data):
             raise ValueError("its lengths are wrong")
         return _with_arrays(json.loads(data[_LENGTHS.size : text_end]), memoryview(data)[text_end:])
-    except (struct.error, TypeError) as error:
+    except (struct.error, TypeError, SyntaxError, OverflowError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
 

@@ -18,6 +18,7 @@ from mosaic.contracts.manifest import (
     DependencyBundle,
     TensorBoardArtifact,
     WandbArtifact,
+    artifact_path,
     read_manifest,
 )
 from mosaic.errors import CorruptStoreError
@@ -139,3 +140,29 @@ def test_any_document_is_read_or_refused(change: dict[str, Any]) -> None:
     except CorruptStoreError:
         return
     assert AnalyticsManifest.from_dict(manifest.to_dict()) == manifest
+
+
+def test_a_path_of_a_manifest_leads_into_the_run(tmp_path: Path) -> None:
+    (tmp_path / "run" / "inside").mkdir(parents=True)
+    run = tmp_path / "run"
+    (run / "link").symlink_to("inside")
+    (run / "way-out").symlink_to("..")
+    for named in ("inside", "./a/../inside", "link", str(run / "inside")):
+        assert artifact_path(run, named, "videos", may_leave=False) == run / "inside"
+    for named in ("..", "../run2", "/etc/passwd", "inside/../../x", "way-out", "way-out/x"):
+        with pytest.raises(CorruptStoreError, match=r"analytics\.json: 'videos':.*leads out"):
+            artifact_path(run, named, "videos", may_leave=False)
+
+
+def test_a_run_made_here_may_name_what_its_script_wrote_elsewhere(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "study.db"
+    run = tmp_path / "run"
+    for named in (str(elsewhere), "../elsewhere/study.db"):
+        assert artifact_path(run, named, "optuna_db_path", may_leave=True) == elsewhere
+
+
+@pytest.mark.parametrize("named", ["a\0b", "x/" * 4000])
+@pytest.mark.parametrize("may_leave", [True, False])
+def test_what_is_no_path_is_said(named: str, may_leave: bool, tmp_path: Path) -> None:
+    with pytest.raises(CorruptStoreError, match="'videos'"):
+        artifact_path(tmp_path, named, "videos", may_leave=may_leave)

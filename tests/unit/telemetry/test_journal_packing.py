@@ -199,6 +199,18 @@ def test_a_stretch_of_zeros_over_several_members_costs_only_those(journal: Path)
     assert rest == content[lost_to.text_start :]
 
 
+def test_what_was_lost_is_as_long_as_it_was_and_takes_no_memory(journal: Path) -> None:
+    damaged, lost = 2**22, 2**31
+    packed = packed_path(journal)
+    packed.write_bytes(bytes(damaged) + packed_member(b"x\n", lost) + packed_member(b"", lost + 2))
+    with opened_journal(journal) as found:
+        assert found.size == lost + 2
+        assert found.read(40, 0).startswith(b"[events.jsonl.gz is damaged at byte 0")
+        assert found.read(10, lost // 2) == b" " * 10
+        assert found.read(12, lost - 10) == b" " * 9 + b"\nx\n"
+        assert found.read(1, lost - 1) == b"\n"
+
+
 @pytest.mark.usefixtures("small_members")
 def test_a_packed_journal_that_is_cut_off_gives_what_is_left(journal: Path) -> None:
     content = events(500)

@@ -19,13 +19,26 @@ def random_state(env: Any) -> dict[str, Any]:
 def set_random_state(env: Any, state: Mapping[str, Any]) -> None:
     """In place, because some environments hand their generator on to their parts.
 
-    Raises ValueError, TypeError or KeyError when the state is of another kind of generator.
+    Raises ValueError, TypeError, OverflowError or KeyError when the state is of another kind of
+    generator.
     """
+    _require_places(state)
     random = env.unwrapped.np_random
     if isinstance(random, np.random.RandomState):
         random.set_state(dict(state))
     else:
         random.bit_generator.state = dict(state)
+
+
+def _require_places(state: Mapping[str, Any]) -> None:
+    """numpy itself goes wherever these places say, also beyond the numbers it has."""
+    inner = state["state"]
+    for place, numbers in (
+        (inner.get("pos", 0), inner.get("key", ())),
+        (state.get("buffer_pos", 0), state.get("buffer", ())),
+    ):
+        if not isinstance(place, int) or not 0 <= place <= len(numbers):
+            raise ValueError("not a state of random numbers")
 
 
 def _plain(state: Any) -> dict[str, Any]:

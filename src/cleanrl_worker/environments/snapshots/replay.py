@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from cleanrl_worker.environments.batch import EXACT, UP_TO_RESET, Array
 from cleanrl_worker.environments.snapshots.random_state import random_state, set_random_state
-from cleanrl_worker.environments.snapshots.snapshots import Snapshots
+from cleanrl_worker.environments.snapshots.snapshots import MISFITS, Snapshots
 
 LONGEST_REPLAY = 100_000  # steps; beyond, a checkpoint would take too long to load
 
@@ -54,19 +54,20 @@ class ReplaySnapshots(Snapshots):
             )
             if not is_same:  # the next episode is at least the one that would have come
                 set_random_state(self._env, saved["random"])
-        except (KeyError, TypeError, ValueError):
+        except MISFITS:
             return False
         return is_same
 
     def _replay(self, saved: Mapping[str, Any], observation: Array, total_reward: float) -> bool:
         env, beginning = self._env, saved["beginning"]
+        actions = saved["actions"]
+        _require_actions(actions, env.action_space)
         seed = beginning.get("seed")
         if seed is None:
             set_random_state(env, beginning["random"])
         self.before_reset(seed)
         reached, _ = env.reset(seed=seed)
         total = 0.0
-        actions = np.asarray(saved["actions"])
         is_over = False
         for action in actions.tolist() if actions.ndim == 1 else list(actions):
             if is_over:
@@ -81,6 +82,23 @@ class ReplaySnapshots(Snapshots):
             and np.array_equal(reached, observation)
             and random_state(env) == saved["random"]
         )
+
+
+def _require_actions(actions: Any, space: spaces.Space[Any]) -> None:
+    """Raises ValueError for what no training did; engines do not look at their actions."""
+    if not isinstance(actions, np.ndarray) or not 0 < actions.ndim <= 1 + len(space.shape or ()):
+        raise ValueError("no actions")
+    is_fitting = len(actions) <= LONGEST_REPLAY and actions.shape[1:] == (space.shape or ())
+    if isinstance(space, spaces.Discrete):
+        first = int(space.start)
+        is_fitting = is_fitting and actions.dtype.kind in "iu"
+        is_fitting = is_fitting and bool(np.all((actions >= first) & (actions < first + space.n)))
+    elif actions.dtype.kind == "f":
+        is_fitting = is_fitting and bool(np.isfinite(actions).all())
+    else:
+        is_fitting = is_fitting and actions.dtype.kind in "iub"
+    if not is_fitting:
+        raise ValueError("not actions of this environment")
 
 
 def _compact(actions: deque[Any], space: spaces.Space[Any]) -> Array:

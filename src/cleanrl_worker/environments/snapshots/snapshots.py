@@ -9,6 +9,9 @@ from typing import Any, ClassVar
 from cleanrl_worker.environments.batch import EXACT, Array
 from cleanrl_worker.environments.snapshots.random_state import random_state, set_random_state
 
+# What a state may raise that is of another environment, or that somebody made up.
+MISFITS = (LookupError, TypeError, ValueError, OverflowError, AttributeError)
+
 
 class Snapshots(ABC):
     """One per environment; a batch tells it of every reset and every action."""
@@ -56,7 +59,7 @@ class DirectSnapshots(Snapshots):
             self._put_core_back(saved["core"])
             self._env.restore_state(saved["wrapper"])
             set_random_state(self._env, saved["random"])
-        except (KeyError, TypeError, ValueError):
+        except MISFITS:
             return False
         return True
 
@@ -65,4 +68,4 @@ class DirectSnapshots(Snapshots):
 
     @abstractmethod
     def _put_core_back(self, core: Mapping[str, Any]) -> None:
-        """Raises KeyError, TypeError or ValueError when it is not of this environment."""
+        """Raises one of MISFITS when it is not of this environment."""

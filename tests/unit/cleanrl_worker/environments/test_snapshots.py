@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -13,6 +14,7 @@ from cleanrl_worker.environments.batch import EXACT, UP_TO_RESET
 from cleanrl_worker.environments.loop_batch import LoopBatch
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.environments.snapshots import replay
+from cleanrl_worker.environments.snapshots.random_state import set_random_state
 from tests.unit.cleanrl_worker.environments.batch_comparison import (
     assert_same_step,
     random_actions,
@@ -173,3 +175,52 @@ def test_nothing_is_written_where_the_tests_run(
     envs.load_state_dict(envs.state_dict())
     envs.close()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("env_id", ["BreakoutNoFrameskip-v4", "HalfCheetah-v5", "LunarLander-v3"])
+def test_a_state_that_was_made_up_reaches_no_engine(env_id: str) -> None:
+    envs = make_env_batch(env_id, 1)
+    envs.reset(0)
+    envs.step(random_actions(envs)())
+    for path, value in MADE_UP:
+        state = through_a_file(envs.state_dict())
+        snapshot = state["environments"][0]["snapshot"]
+        *way, name = path.split("/")
+        place = snapshot
+        for part in way:
+            place = place.get(part, {})
+        if name not in place:
+            continue
+        place[name] = value
+        envs.load_state_dict(state)
+        assert envs.exactness == UP_TO_RESET, path
+        envs.step(random_actions(envs)())
+    envs.close()
+
+
+MADE_UP: list[tuple[str, Any]] = [
+    ("core/emulator", np.zeros(2**20, np.uint8)),
+    ("core/emulator", "text"),
+    ("core/state", np.array(["text"] * 3)),
+    ("core/state", np.zeros((2, 2))),
+    ("core/derived", {"qpos": 7, "qvel": "text"} | {"xpos": None}),
+    ("core", None),
+    ("core/drawn", 3),
+    ("actions", np.array([10**9])),
+    ("actions", np.array([np.nan])),
+    ("actions", np.zeros((3, 2, 1))),
+    ("actions", [1, 2]),
+    ("actions", np.zeros(200_000, np.int64)),
+    ("random/state", {"state": -1, "inc": 10**60}),
+    ("random/state", {"key": [1] * 624, "pos": 10**9}),
+    ("random", []),
+]
+
+
+@pytest.mark.parametrize("place", [-1, 625, 10**9, "0", None])
+def test_random_numbers_are_not_read_beyond_their_end(place: Any) -> None:
+    state = np.random.RandomState(1).get_state(legacy=False)
+    env = SimpleNamespace(unwrapped=SimpleNamespace(np_random=np.random.RandomState(2)))
+    set_random_state(env, {**state, "state": {**state["state"], "pos": 624}})
+    with pytest.raises(ValueError, match="random numbers"):
+        set_random_state(env, {**state, "state": {**state["state"], "pos": place}})

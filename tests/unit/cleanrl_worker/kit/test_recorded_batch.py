@@ -11,7 +11,7 @@ import pytest
 import cleanrl_worker.kit.recorded_batch as recorded_batch
 from cleanrl_worker.environments.batch import Episode
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.kit import keyframes
+from cleanrl_worker.kit import batch_recorder, keyframes
 from cleanrl_worker.kit.batch_recorder import BatchRecorder
 from cleanrl_worker.kit.keyframes import KeyframeSchedule
 from cleanrl_worker.kit.recorded_batch import RecordedBatch
@@ -275,3 +275,18 @@ def test_each_slot_has_a_keyframe_of_its_own(folder: Path) -> None:
     slots = [block.header.slot for block in blocks if block.header.kind == BlockKind.KEYFRAME]
     assert slots == [0, 1, 2]
     assert read_episode(folder, 0) is None
+
+
+def test_what_is_too_much_for_a_block_is_written_as_several(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_recorder, "_BLOCK_BYTES", 100)
+    recording = Recorded(folder, **CART_POLE)
+    recording.batch.reset(7)
+    recording.batch.begin(0, 0, is_resumed=False)
+    recording.play(200)
+    recording.batch.close()
+    numbers = recorded_episodes(folder)
+    assert len(numbers) > 10
+    for number in (numbers[0], numbers[-1]):
+        assert_replays_identically(folder, number)
