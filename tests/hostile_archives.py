@@ -100,10 +100,10 @@ def packed(content: Content) -> bytes:
         for info, data in [*members, (_regular(INDEX_NAME), _json(index))]:
             archive.writestr(info, data)
         archive.comment = COMMENT + b"0" * 64
-    data = bytearray(buffer.getvalue())
+    whole = bytearray(buffer.getvalue())
     if content.patch is not None:
-        content.patch(data)
-    return bytes(data[:-64]) + hashlib.sha256(data[:-64]).hexdigest().encode()
+        content.patch(whole)
+    return bytes(whole[:-64]) + hashlib.sha256(whole[:-64]).hexdigest().encode()
 
 
 def _regular(name: str, **attributes: Any) -> zipfile.ZipInfo:

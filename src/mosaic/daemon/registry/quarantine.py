@@ -60,7 +60,7 @@ def kept_reasons(home: Home) -> dict[str, str]:
     reasons = {}
     for path in sorted(home.quarantine.glob("*.json")):
         try:
-            document = read_json(path)
+            document: Any = read_json(path)
             if is_run_id(document["run_id"]):
                 reasons[document["run_id"]] = str(document["reason"])
         except (OSError, ValueError, TypeError, KeyError):
