@@ -536,6 +536,18 @@ def _store_that_is_no_store(content: Content) -> None:
     content.files["run/telemetry.corrupt-1.sqlite"] = b"x"
 
 
+@contained()
+def _store_and_record_that_are_folders(content: Content) -> None:
+    for name in ("run/telemetry.sqlite", "run/run.json"):
+        del content.files[name]
+        content.files[f"{name}/inside"] = b"x"
+
+
+@refused("Is a directory")
+def _journal_that_is_a_folder(content: Content) -> None:
+    content.files["run/events.jsonl/inside"] = content.files.pop("run/events.jsonl")
+
+
 @contained("its journal is missing")
 def _store_without_a_journal(content: Content) -> None:
     del content.files["run/events.jsonl"]
