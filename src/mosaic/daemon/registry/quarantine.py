@@ -81,7 +81,7 @@ def sentence(reasons: Mapping[str, str]) -> str:
         named.append(f"{len(reasons) - _MOST_NAMED:,} more")
     count = "1 run is" if len(reasons) == 1 else f"{len(reasons):,} runs are"
     return (
-        f"{count} set aside because what is stored of it cannot be used: {', '.join(named)}. "
+        f"{count} set aside, since what is stored cannot be used: {', '.join(named)}. "
         "The files stay where they are; `mosaic delete --for-good RUN` removes them."
     )
 
