@@ -100,10 +100,10 @@ def packed(content: Content) -> bytes:
         for info, data in [*members, (_regular(INDEX_NAME), _json(index))]:
             archive.writestr(info, data)
         archive.comment = COMMENT + b"0" * 64
-    data = bytearray(buffer.getvalue())
+    whole = bytearray(buffer.getvalue())
     if content.patch is not None:
-        content.patch(data)
-    return bytes(data[:-64]) + hashlib.sha256(data[:-64]).hexdigest().encode()
+        content.patch(whole)
+    return bytes(whole[:-64]) + hashlib.sha256(whole[:-64]).hexdigest().encode()
 
 
 def _regular(name: str, **attributes: Any) -> zipfile.ZipInfo:
@@ -534,6 +534,18 @@ def _store_that_is_no_store(content: Content) -> None:
     content.files["run/telemetry.sqlite"] = b"SQLite format 3\x00" + b"\xff" * 50_000
     content.files["run/telemetry.sqlite-wal"] = b"\x37\x7f\x06\x82" + b"\xff" * 5_000
     content.files["run/telemetry.corrupt-1.sqlite"] = b"x"
+
+
+@contained()
+def _store_and_record_that_are_folders(content: Content) -> None:
+    for name in ("run/telemetry.sqlite", "run/run.json"):
+        del content.files[name]
+        content.files[f"{name}/inside"] = b"x"
+
+
+@refused("Is a directory")
+def _journal_that_is_a_folder(content: Content) -> None:
+    content.files["run/events.jsonl/inside"] = content.files.pop("run/events.jsonl")
 
 
 @contained("its journal is missing")

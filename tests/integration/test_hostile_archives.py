@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from mosaic.cli.main import main
 from mosaic.client import keeping_calls
 from mosaic.client.trainer_client import TrainerClient
 from mosaic.contracts.run_record import Origin, RunRecord
@@ -240,18 +241,23 @@ def test_a_client_key_from_elsewhere_does_not_stand_for_a_run_of_this_home(
         target.client.delete_run(each, for_good=True)
 
 
-def test_what_a_person_allows_may_become_large(
-    good: Path, target: DaemonHarness, tmp_path: Path
+def test_the_command_says_what_was_left_out_and_takes_a_larger_limit(
+    good: Path, target: DaemonHarness, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (bomb,) = [each for each in HOSTILE if each.name == "bomb-of-300-mb"]
-    path = tmp_path / "large.zip"
+    wild, bomb = (
+        next(each for each in HOSTILE if each.name == name)
+        for name in ("capabilities-of-wild-types", "bomb-of-300-mb")
+    )
+    path, words = tmp_path / "run.zip", ["--home", str(target.home.root), "import"]
+    path.write_bytes(hostile_archive(good, wild))
+    assert main([*words, str(path)]) == 0
+    assert "note: its capabilities were left out" in capsys.readouterr().out
+    target.client.delete_run(run_id_of(good), for_good=True)
     path.write_bytes(hostile_archive(good, bomb))
-    with pytest.raises(MosaicError, match="would become") as caught:
-        target.client.import_run(path)
-    assert "--max-size" in caught.value.hint
-    record = target.client.import_run(path, max_bytes=400_000_000)
-    target.client.delete_run(record.run_id, for_good=True)
-    assert_usable(target)
+    assert main([*words, str(path)]) == 1
+    assert "--max-size 301MB" in capsys.readouterr().err
+    assert main([*words, "--max-size", "301MB", str(path)]) == 0
+    target.client.delete_run(run_id_of(good), for_good=True)
 
 
 def test_submitting_still_works_after_all_of_them(target: DaemonHarness) -> None:

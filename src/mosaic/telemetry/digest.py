@@ -33,12 +33,12 @@ def _digest(store: StoreReader) -> str:
     if not 0 < episodes + metrics <= MAX_ROWS:
         return ""
     hasher = hashlib.sha256()
-    for row in store.rows(
+    for row in store.each_row(
         "SELECT episode_index, total_reward, steps, terminated, truncated"
         " FROM episodes ORDER BY cursor"
     ):
         hasher.update(repr(tuple(row)).encode())
-    for row in store.rows("SELECT name, step, value FROM metrics ORDER BY name, cursor"):
+    for row in store.each_row("SELECT name, step, value FROM metrics ORDER BY name, cursor"):
         if not _TIMING.search(row["name"]):
             hasher.update(repr(tuple(row)).encode())
     return hasher.hexdigest()

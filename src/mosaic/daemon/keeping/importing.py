@@ -150,7 +150,7 @@ def _is_taken_over(name: str) -> bool:
     if not name.startswith(RUN_PREFIX):
         return name != ENTRY_NAME
     inside = name.removeprefix(RUN_PREFIX)
-    return is_archived(inside) and not _MADE_HERE.fullmatch(inside)
+    return is_archived(inside) and not _MADE_HERE.fullmatch(inside.split("/")[0])
 
 
 def largest_run(archive_size: int) -> int:

@@ -102,7 +102,8 @@ class Trash:
         notes = self._notes(parcel)
         run = notes.get("run")
         name = run.get("run_name") if isinstance(run, dict) else None
-        deleted_at, size = notes.get("deleted_at"), notes.get("bytes")
+        deleted_at: Any = notes.get("deleted_at")
+        size: Any = notes.get("bytes")
         if TIME.problem(deleted_at):
             deleted_at = parcel.directory.stat().st_mtime
         if COUNT.problem(size):

@@ -60,7 +60,7 @@ def kept_reasons(home: Home) -> dict[str, str]:
     reasons = {}
     for path in sorted(home.quarantine.glob("*.json")):
         try:
-            document = read_json(path)
+            document: Any = read_json(path)
             if is_run_id(document["run_id"]):
                 reasons[document["run_id"]] = str(document["reason"])
         except (OSError, ValueError, TypeError, KeyError):
@@ -81,7 +81,7 @@ def sentence(reasons: Mapping[str, str]) -> str:
         named.append(f"{len(reasons) - _MOST_NAMED:,} more")
     count = "1 run is" if len(reasons) == 1 else f"{len(reasons):,} runs are"
     return (
-        f"{count} set aside because what is stored of it cannot be used: {', '.join(named)}. "
+        f"{count} set aside, since what is stored cannot be used: {', '.join(named)}. "
         "The files stay where they are; `mosaic delete --for-good RUN` removes them."
     )
 
