@@ -27,6 +27,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.daemon import run_monitor
 from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.executors.base import WorkerLook
 from mosaic.daemon.run_monitor import RunMonitor
 from mosaic.files import atomic_write_json, read_json
 from mosaic.paths import Home
@@ -69,9 +70,9 @@ class QuietSupervisor:
     def feed(self) -> Any:
         return SimpleNamespace(notify=lambda run_id: None)
 
-    async def poll(self, key: object) -> str:
+    async def poll(self, key: object) -> WorkerLook:
         self.looks += 1
-        return "S"
+        return WorkerLook("S")
 
 
 async def test_the_monitor_takes_no_jump_of_the_clock_for_silence(
