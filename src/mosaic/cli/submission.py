@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.follow import follow_to_the_end
 from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json
-from mosaic.errors import ConfigError, PreflightError
+from mosaic.contracts.consent import consent_asked
+from mosaic.errors import ConfigError, ConsentError, PreflightError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -55,11 +56,15 @@ def submit_and_report(
     follow: bool,
     as_json: bool,
     at_end: Callable[[RunRecord], None] | None = None,
+    submit: Callable[[dict[str, Any]], Submission] | None = None,
 ) -> int:
-    """`at_end` is called with the record of a run that was followed to its success."""
+    """`at_end` is called with the record of a run that was followed to its success.
+
+    `submit`: another way than that of a config which is what the person typed.
+    """
     if dry_run:
         return say_dry_run(client.submit(config, dry_run=True), as_json)
-    submission = client.submit(config)
+    submission = submit(config) if submit is not None else submit_typed(client, config)
     say_warnings(submission)
     if not follow:
         if as_json:
@@ -76,6 +81,17 @@ def submit_and_report(
     return status
 
 
+def submit_typed(client: TrainerClient, config: dict[str, Any]) -> Submission:
+    """Whoever typed a command has consented to what it says, whichever run it goes on from."""
+    try:
+        return client.submit(config)
+    except ConsentError as error:
+        needed = consent_asked(error)
+        if needed is None:
+            raise
+        return client.submit(config, consent=needed.digest)
+
+
 def say_dry_run(submission: Submission, as_json: bool) -> int:
     """What would be run, and what stands in its way."""
     if as_json:
@@ -83,6 +99,10 @@ def say_dry_run(submission: Submission, as_json: bool) -> int:
     else:
         say(printable(shlex.join(submission.command)))
         say_checks(submission.preflight)
+        if submission.consent is not None:
+            say("  what did not come with this installation:")
+            for line in submission.consent.lines:
+                say(f"        {printable(line)}")
     return 0 if submission.is_ready else PreflightError.exit_status
 
 

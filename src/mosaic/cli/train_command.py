@@ -89,7 +89,7 @@ def add(commands: Any) -> None:
 
 def train(arguments: argparse.Namespace) -> int:
     from mosaic.cli.follow_many import follow_all
-    from mosaic.cli.submission import say_warnings, submit_and_report
+    from mosaic.cli.submission import say_warnings, submit_and_report, submit_typed
     from mosaic.front.training_config import parse_seeds
 
     if not arguments.algo:
@@ -125,7 +125,7 @@ def train(arguments: argparse.Namespace) -> int:
             return submit_and_report(
                 client, documents[0], dry_run=True, follow=False, as_json=arguments.json
             )
-        submissions = [client.submit(document) for document in documents]
+        submissions = [submit_typed(client, document) for document in documents]
         say_warnings(submissions[0])
         run_ids = [submission.run_id for submission in submissions]
         if arguments.detach:

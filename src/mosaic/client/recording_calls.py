@@ -9,9 +9,13 @@ from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.recordings import recording_from_proto
 
 
-def get_recording(run_id: str, episode_index: int, attempt: int | None) -> Call[EpisodeRecording]:
+def get_recording(
+    run_id: str, episode_index: int, attempt: int | None, consent: str = ""
+) -> Call[EpisodeRecording]:
     if not -(2**63) <= episode_index < 2**63 or not 0 <= (attempt or 0) < 2**32:
         which = "" if attempt is None else f" in attempt {attempt}"
         raise RequestError(f"No run has an episode {episode_index}{which}")
-    request = pb.GetRecordingRequest(run_id=run_id, episode_index=episode_index, attempt=attempt)
+    request = pb.GetRecordingRequest(
+        run_id=run_id, episode_index=episode_index, attempt=attempt, consent=consent
+    )
     return Call("GetRecording", request, lambda answer: recording_from_proto(run_id, answer))
