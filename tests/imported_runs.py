@@ -66,9 +66,7 @@ def watched_config(folder: Path) -> dict[str, Any]:
     return run_document(entry_point="script", metadata={"worker": {"config": settings}})
 
 
-def with_recording(
-    environment: dict[str, Any], **where: str
-) -> Callable[[Path], None]:
+def with_recording(environment: dict[str, Any], **where: str) -> Callable[[Path], None]:
     """Puts one recorded episode of three steps into a run; `where`: its python and folder."""
 
     def spoil(directory: Path) -> None:

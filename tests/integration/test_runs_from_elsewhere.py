@@ -7,13 +7,30 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from mosaic.contracts.consent import consent_asked
+from mosaic.contracts.run_record import Origin
+from mosaic.errors import ConsentError
+from mosaic.replay.simulation import verify
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
-from tests.imported_runs import CARTPOLE, imported_run, watched_config, with_recording
+from tests.imported_runs import (
+    CARTPOLE,
+    imported_run,
+    moved,
+    watched_config,
+    with_recording,
+)
 from tests.integration.test_cli import Terminal
+
+ONE_EPISODE = """
+import gymnasium
+env = gymnasium.make("CartPole-v1", max_episode_steps=3)
+env.reset(seed=1)
+for action in (0, 1, 0):
+    env.step(action)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +66,25 @@ def test_a_recording_that_names_a_function_calls_it_not(
     run_id = imported_run(daemon, config=watched_config(tmp_path), spoil=with_recording(hostile))
     said = mosaic.run("replay", run_id, "--episode", "0", "--verify", status=5)
     assert not canary.exists()
-    assert "os:system" in said
+    assert "calls: os:system" in said and str(canary) in said and "--yes" in said
+    assert "needs a confirmation" in said
+    # Also whoever takes the recording from Python is told, and has to say that it was seen.
+    recording = daemon.client.get_recording(run_id, 0)
+    with pytest.raises(ConsentError) as asked:
+        verify(recording)
+    assert recording.consent == consent_asked(asked.value) and not recording.actions
+    assert daemon.client.get_recording(run_id, 0, consent="0" * 64).consent == recording.consent
+    assert not canary.exists()
+    # Once somebody has seen it, it is done as it says, even if nothing good comes of it.
+    mosaic.run("replay", run_id, "--episode", "0", "--verify", "--yes", status=5)
+    assert canary.exists()
 
 
 def test_a_recording_that_names_an_interpreter_starts_it_not(
     daemon: DaemonHarness, mosaic: Terminal, canary: Path, tmp_path: Path
 ) -> None:
     python = tmp_path / "python3"
-    python.write_text(f"#!/bin/sh\ntouch {canary}\nexec {sys.executable} \"$@\"\n")
+    python.write_text(f'#!/bin/sh\ntouch {canary}\nexec {sys.executable} "$@"\n')
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
     run_id = imported_run(
         daemon,
@@ -108,4 +136,108 @@ def test_an_environment_that_names_a_module_is_asked_about(
     file.write_text(json.dumps(document))
     said = mosaic.run("submit", str(file), "--wait", status=5)
     assert not canary.exists()
-    assert "planted" in said
+    assert "imports: planted, for env_id = 'planted:CartPole-v1'" in said
+    assert f"variable: PYTHONPATH={tmp_path / 'code'}" in said
+    mosaic.run("submit", str(file), "--wait", "--yes")
+    assert canary.exists()
+
+
+def test_a_consent_is_for_one_text_only(daemon: DaemonHarness, tmp_path: Path) -> None:
+    script = tmp_path / "train.sh"
+    script.write_text("true\n")
+    config = run_document(
+        entry_point="script",
+        metadata={"worker": {"config": {"command": ["/bin/sh", str(script)], "cwd": "/"}}},
+    )
+    asked = daemon.client.submit(config, dry_run=True).consent
+    assert asked is not None and any("SHA-256" in line for line in asked.lines)
+    with pytest.raises(ConsentError, match="did not come with"):
+        daemon.client.submit(config, consent="")
+    script.write_text("echo changed\n")
+    with pytest.raises(ConsentError, match="changed since") as error:
+        daemon.client.submit(config, consent=asked.digest)
+    now = consent_asked(error.value)
+    assert now is not None and now != asked
+    run_id = daemon.client.start_run(config, consent=now.digest)
+    assert daemon.wait_over(run_id).outcome == "succeeded"
+    # One's own config needs none.
+    assert daemon.wait_over(daemon.client.start_run(config)).outcome == "succeeded"
+
+
+def test_the_config_of_an_imported_run_is_nobodys_own(
+    daemon: DaemonHarness, mosaic: Terminal, canary: Path, tmp_path: Path
+) -> None:
+    planted_module(tmp_path / "code", "planted", canary)
+    hostile = run_document(
+        environment={"PYTHONPATH": str(tmp_path / "code")},
+        config={"env_id": "planted:CartPole-v1"},
+    )
+    run_id = imported_run(daemon, config=hostile)
+    config = daemon.client.get_run(run_id).config
+    with pytest.raises(ConsentError) as asked:
+        daemon.client.start_run(config)
+    assert "consent=" in asked.value.hint
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config))
+    assert "planted" in mosaic.run("submit", str(file), status=5)
+    assert not canary.exists()
+    needed = consent_asked(asked.value)
+    assert needed is not None
+    daemon.wait_over(daemon.client.start_run(config, consent=needed.digest))
+    assert canary.exists()
+
+
+def test_an_imported_run_of_what_is_known_here_needs_no_question(
+    daemon: DaemonHarness, mosaic: Terminal, tmp_path: Path
+) -> None:
+    run_id = imported_run(daemon, config=run_document())
+    config = daemon.client.get_run(run_id).config
+    assert daemon.wait_over(daemon.client.start_run(config)).outcome == "succeeded"
+
+
+def test_replay_by_steps_imports_no_module_of_an_imported_config(
+    daemon: DaemonHarness, mosaic: Terminal, canary: Path, tmp_path: Path
+) -> None:
+    planted_module(tmp_path / "code", "planted", canary)
+    made = daemon.submit()
+    daemon.wait_over(made)
+    hostile = run_document(
+        environment={"PYTHONPATH": str(tmp_path / "code")},
+        config={"env_id": "planted:CartPole-v1"},
+    )
+    daemon.home.config(made).write_text(json.dumps(hostile))
+    run_id = moved(daemon, made)
+    said = mosaic.run("replay", run_id, "--verify", status=5)
+    assert "planted" in said and f"folder: {tmp_path / 'code'}" in said
+    assert not canary.exists()
+    mosaic.run("replay", run_id, "--verify", "--yes")
+    assert canary.exists()
+
+
+def test_an_export_that_would_play_again_asks_first(
+    daemon: DaemonHarness, mosaic: Terminal, canary: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "planted.py").write_text(
+        f"open({str(canary)!r}, 'w').close()\n"
+        "import gymnasium\n"
+        "from gymnasium.envs.classic_control.cartpole import CartPoleEnv as Planted\n"
+    )
+    (tmp_path / "train.py").write_text(ONE_EPISODE)
+    made = daemon.client.start_run(watched_config(tmp_path))
+    assert daemon.wait_over(made).outcome == "succeeded"
+    foreign = {**CARTPOLE, "env_id": "Planted-v0", "entry_point": "planted:Planted"}
+    with_recording(foreign, folder=str(tmp_path / "code"))(daemon.home.run(made).directory)
+    run_id = moved(daemon, made)
+    out = ("export", run_id, "--to", "minari", "--episodes", "0", "--out", str(tmp_path / "out"))
+    said = mosaic.run(*out, status=5)
+    assert "calls: planted:Planted" in said and "--yes" in said
+    assert not canary.exists() and not (tmp_path / "out").exists()
+    mosaic.run(*out, "--yes")
+    assert canary.exists()
+
+
+def test_the_origin_is_told(daemon: DaemonHarness, mosaic: Terminal) -> None:
+    run_id = imported_run(daemon)
+    assert daemon.client.get_run(run_id).origin is Origin.IMPORTED
+    assert "imported" in mosaic.run("show", run_id)

@@ -36,7 +36,7 @@ _LONGEST_LINE = 2000
 _LONGEST_WORD = 64
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[0-9]+)?")
 # `package.module:name` and `module:Name-v0`; not cuda:0, 10:30, http://…, a tag or a sentence.
-_MODULE_NAME = re.compile(r"[^\s:/]+\.[^\s:/]+:[A-Za-z_][\w./-]*|[^\s:/]+:\S+-v[0-9]+")
+_MODULE_NAME = re.compile(r"[^\s:]+\.[^\s:/]+:[A-Za-z_][\w./-]*|[^\s:/]+:\S+-v[0-9]+")
 _ENVIRONMENT_KEY = re.compile(r"env|stage|curricul|task|game", re.IGNORECASE)
 # Words in the name of an argument whose text may be a file, a function or another environment.
 _FOREIGN_WORDS = frozenset(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mosaic import __version__
-from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.consent import CONFIG_OF
+from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, FailureKind, RunState
 from mosaic.daemon.active_run import ActiveRun
