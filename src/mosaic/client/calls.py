@@ -35,7 +35,7 @@ class Call(Generic[T]):
 
 
 def submit(
-    config: RunConfig, client_key: str | None, dry_run: bool, consent: str | None
+    config: RunConfig, client_key: str | None, dry_run: bool, consent: str | None = None
 ) -> Call[Submission]:
     # The key makes a repeated submit find the run of the first one.
     key = client_key if client_key is not None else uuid.uuid4().hex
