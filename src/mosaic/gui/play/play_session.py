@@ -75,15 +75,14 @@ class PlaySession(QObject):
             submission = await submitted(client, document, key, granted)
             return await client.get_run(submission.run_id)
 
-        self._tasks.append(
-            ask_with_consent(
-                self._workbench.state,
-                self._workbench.bridge,
-                submit,
-                self._on_submitted,
-                self._on_refused,
-                subject=str(document.get("run_name", "Playing")),
-            )
+        ask_with_consent(
+            self._workbench.state,
+            self._workbench.bridge,
+            submit,
+            self._on_submitted,
+            self._on_refused,
+            subject=str(document.get("run_name", "Playing")),
+            begun=self._tasks.append,
         )
 
     def send(self, commands: Sequence[dict[str, Any]]) -> None:

@@ -11,12 +11,12 @@ from PySide6.QtGui import QDesktopServices, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 from superqt import QElidingLabel
 
-from mosaic.contracts.consent import Consent
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
 from mosaic.front.replay_files import write_movie, write_picture
 from mosaic.gui.async_bridge import Task
+from mosaic.gui.consent_asking import ask_with_consent, recorded
 from mosaic.gui.replay import keys
 from mosaic.gui.replay.player_panel import Offers, PlayerPanel
 from mosaic.gui.replay.replay_side import ReplaySide
@@ -30,7 +30,6 @@ from mosaic.gui.replay.simulation_thread import (
     StepsRead,
 )
 from mosaic.gui.stage.stage_page import StagePage
-from mosaic.gui.state.consent_question import ConsentQuestion
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.replay_words import heading, verdict_badge, verdict_sentence, why_not
 from mosaic.gui.widgets.file_chooser import ask_for_file
@@ -140,7 +139,17 @@ class ReplayView(StagePage):
         self.step_table.show_steps(None)
         self._heading.setText(f"Episode {episode_index:,}")
         self.panel.show_message("Reading the recording…")
-        self._ask_recording(episode_index)
+        run_id = self._run_id
+        ask_with_consent(
+            self._workbench.state,
+            self._workbench.bridge,
+            lambda client, granted: recorded(client, run_id, episode_index, granted),
+            self.show_recording,
+            self._on_failed,
+            subject=self._title.text(),
+            granted=self._granted,
+            begun=self._asking.append,
+        )
 
     def verify(self) -> None:
         if self._recording is not None:
@@ -180,16 +189,6 @@ class ReplayView(StagePage):
 
     # What the daemon answers
 
-    def _ask_recording(self, episode_index: int, consent: str = "") -> None:
-        run_id = self._run_id
-        self._asking.append(
-            self._workbench.bridge.ask(
-                lambda client: client.get_recording(run_id, episode_index, consent=consent),
-                self.show_recording,
-                self._on_failed,
-            )
-        )
-
     def _ask_record(self) -> None:
         run_id = self._run_id
         self._asking.append(
@@ -221,37 +220,11 @@ class ReplayView(StagePage):
         self.show_episode(0)
 
     def show_recording(self, recording: EpisodeRecording) -> None:
-        if recording.consent is not None:
-            self._ask_consent(recording, recording.consent)
-            return
         self._recording = recording
         self._heading.setText(heading(recording))
         self.panel.show_message("Starting the simulator…", recording.env_id)
         self._set_exportable(False)
         self._thread = SimulationThread(recording, self._mail.told.emit)
-
-    def _ask_consent(self, recording: EpisodeRecording, needed: Consent) -> None:
-        """Once for everything that would run the same."""
-        run_id, episode_index = self._run_id, recording.episode.episode_index
-        if needed.digest in self._granted:
-            self._ask_recording(episode_index, needed.digest)
-            return
-
-        def grant() -> None:
-            self._granted.add(needed.digest)
-            if self._run_id == run_id:
-                self._ask_recording(episode_index, needed.digest)
-
-        def ask() -> None:
-            question = ConsentQuestion(self._title.text(), needed, grant, lambda: None)
-            self._workbench.state.ask_consent(question)
-
-        self.panel.show_message(
-            "This episode was not simulated",
-            recording.problem,
-            (("See what it would run", ask), *self._offers()),
-        )
-        ask()
 
     def _on_failed(self, error: MosaicError) -> None:
         self.panel.show_message("This episode cannot be shown", why_not(error), self._offers())
