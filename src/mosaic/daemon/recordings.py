@@ -97,7 +97,7 @@ class Recordings:
                 recording, f"the worker {record.worker!r} is not installed here; install it"
             )
         python, path = command.python, command.path_dirs
-        if self._is_interpreter(recording.python):
+        if is_interpreter(recording.python):
             # The script's own, which is that of its worker only by chance.
             python, path = recording.python, (*path, self._workers.sdk_dir)
         if not self._may_be_run(python):
@@ -149,17 +149,6 @@ class Recordings:
         is_ours = entry.python == self._workers.python
         return entry.path_dirs if is_ours else (*entry.path_dirs, self._workers.sdk_dir)
 
-    def _is_interpreter(self, python: str) -> bool:
-        """By its name, and not a file that just anybody could have put something else into."""
-        path = Path(python)
-        if not path.is_absolute() or _INTERPRETER_NAME.fullmatch(path.name) is None:
-            return False
-        try:
-            status = path.stat()
-        except OSError:
-            return False
-        return stat.S_ISREG(status.st_mode) and not status.st_mode & stat.S_IWOTH
-
     def _may_be_run(self, python: str) -> bool:
         return os.access(python, os.X_OK) and not self._is_of_a_run(python)
 
@@ -176,6 +165,18 @@ class Recordings:
 
     def _is_of_a_run(self, path: str) -> bool:
         return Path(path).resolve().is_relative_to(self._home.root.resolve())
+
+
+def is_interpreter(python: str) -> bool:
+    """By its name, and not a file that just anybody could have put something else into."""
+    path = Path(python)
+    if not path.is_absolute() or _INTERPRETER_NAME.fullmatch(path.name) is None:
+        return False
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and not status.st_mode & stat.S_IWOTH
 
 
 def _of_recording(
