@@ -142,6 +142,15 @@ def test_an_environment_that_names_a_module_is_asked_about(
     assert canary.exists()
 
 
+def test_what_a_person_types_needs_no_second_yes(
+    daemon: DaemonHarness, mosaic: Terminal, canary: Path, tmp_path: Path
+) -> None:
+    planted_module(tmp_path / "code", "planted", canary)
+    words = ("--set", "env_id=planted:CartPole-v1", "--set", "episodes=1", "--seed", "1")
+    mosaic.run("run", "baseline", *words, "--env", f"PYTHONPATH={tmp_path / 'code'}")
+    assert canary.exists()
+
+
 def test_a_consent_is_for_one_text_only(daemon: DaemonHarness, tmp_path: Path) -> None:
     script = tmp_path / "train.sh"
     script.write_text("true\n")

@@ -41,6 +41,7 @@ def confirm(needed: Consent, *, is_given: bool, question: str) -> None:
         raise ConsentError(
             "This runs code that did not come with this installation, which needs a confirmation",
             hint="look at what it would run, above; then pass --yes",
+            **needed.to_dict(),
         )
     if not confirmed(question):
         raise ConsentError("Nothing was started", hint="answer y, or pass --yes")

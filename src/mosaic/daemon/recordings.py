@@ -111,38 +111,52 @@ class Recordings:
             path=(*path, *folders),
             env_id=recording.env_id or record.env_id,
         )
+        if record.origin is Origin.IMPORTED:
+            recording = self._as_allowed(recording, entry, folders, consent)
         if recording.problem:
             return recording
-        if record.origin is Origin.IMPORTED:
-            options = recording.start.get("options")
-            needed = needed_for_recording(
-                recording.settings,
-                python,
-                folders,
-                options if isinstance(options, dict) else {"": options},
-            )
-            if needed is None:
-                recording = replace(
-                    recording,
-                    python=entry.python,
-                    path=self._path_of(entry),
-                    settings=as_known_here(recording.settings),
-                )
-            elif consent != needed.digest:
-                error = consent_error(needed, consent, f"This episode of {record.run_name!r}")
-                return replace(_impossible(recording, error.message), consent=needed)
         if not recording.maker:
             return _impossible(
                 recording,
                 f"the worker {entry.name!r} does not make its environments again: it names no "
                 "replay_maker in its capabilities",
             )
-        if not self._may_be_run(python):
-            return _impossible(recording, f"the interpreter {python} is gone; create it again")
+        if not self._may_be_run(recording.python):
+            gone = f"the interpreter {recording.python} is gone; create it again"
+            return _impossible(recording, gone)
         size = len(recording.actions) + len(recording.start_state) + 9 * len(recording.rewards)
         if size + sum(len(str(action)) for action in recording.actions_json) > _MAX_BYTES:
             return _impossible(recording, "the episode is too long to be sent")
         return recording
+
+    def _as_allowed(
+        self,
+        recording: EpisodeRecording,
+        entry: WorkerEntry,
+        folders: tuple[str, ...],
+        consent: str,
+    ) -> EpisodeRecording:
+        """Of an imported run: as it is known here, or as it says and a person has seen."""
+        if recording.problem:
+            return recording
+        options = recording.start.get("options")
+        needed = needed_for_recording(
+            recording.settings,
+            recording.python,
+            folders,
+            options if isinstance(options, dict) else {"": options},
+        )
+        if needed is None:
+            return replace(
+                recording,
+                python=entry.python,
+                path=self._path_of(entry),
+                settings=as_known_here(recording.settings),
+            )
+        if consent == needed.digest:
+            return recording
+        problem = consent_error(needed, consent, "Simulating this episode").message
+        return replace(_impossible(recording, problem), consent=needed)
 
     def _path_of(self, entry: WorkerEntry) -> tuple[str, ...]:
         """An interpreter of a worker's own does not have MOSAIC installed; ours has."""
