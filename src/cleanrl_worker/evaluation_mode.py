@@ -30,7 +30,14 @@ def find_source(config: CleanRLWorkerConfig) -> PolicySource:
     override = config.extras.get("seed_override")
     seed = config.seed if override is None else override
     path = Path(config.extras["policy_path"])
-    return detect_policy(path, algo=config.algo, env_id=config.env_id, seed=seed)
+    given = {**config.extras, **(config.extras.get("algo_params") or {})}
+    return detect_policy(
+        path,
+        algo=config.algo,
+        env_id=config.env_id,
+        seed=seed,
+        env_kwargs=given.get("env_kwargs"),
+    )
 
 
 def plan_evaluation(config: CleanRLWorkerConfig, source: PolicySource) -> EvaluationPlan:

@@ -12,6 +12,7 @@ from cleanrl_worker.kit.arguments import Arguments, RolloutArguments
 from cleanrl_worker.kit.checkpoint_loading import read_manifest
 from cleanrl_worker.kit.checkpoint_search import find_checkpoint, locate_checkpoint
 from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, load_checkpoint
+from cleanrl_worker.kit.told_by_files import check_told_arguments, check_told_environment
 from cleanrl_worker.launcher import parse_arguments, restore_arguments
 from cleanrl_worker.registry import Algorithm, find_algorithm
 from mosaic.worker import ConfigError
@@ -37,6 +38,11 @@ def resume_from(path: Path, flags: Sequence[str], algo: str | None = None) -> Re
             field="algo",
         )
     old = restore_arguments(algorithm, checkpoint.description.get("arguments") or {})
+    given = {flag.partition("=")[0].lstrip("-").replace("-", "_") for flag in flags}
+    if "env_id" not in given:
+        check_told_environment(old.env_id, path)
+    if "env_kwargs" not in given:
+        check_told_arguments(old.env_kwargs, path)
     new = parse_arguments(algorithm, flags, base=old)
     if new.env_id != old.env_id:
         raise ConfigError(

@@ -283,7 +283,7 @@ def test_a_missing_package_is_said_with_what_to_do(
 ) -> None:
     from mosaic.errors import DependencyError
 
-    async def refuse(client: AsyncTrainerClient, document: object) -> None:
+    async def refuse(client: AsyncTrainerClient, *_: object, **given: object) -> None:
         raise DependencyError("torch is not installed", hint='pip install "mosaic-rl[cleanrl]"')
 
     monkeypatch.setattr(AsyncTrainerClient, "submit", refuse)

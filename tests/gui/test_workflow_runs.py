@@ -128,6 +128,10 @@ def test_a_script_that_fails_says_why_and_what_to_do(person: Person, tmp_path: P
     person.write(folder, str(tmp_path))
     known = person.known_runs
     person.start()
+    question = person.window.consent_overlay
+    person.see(question.isVisible)
+    assert "python bad.py" in question.lines.toPlainText()
+    person.click(question.yes)
     run_id = person.see_new_run(known)
     person.see_state(run_id, "failed")
     card = person.runs.failure_card

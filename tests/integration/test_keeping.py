@@ -240,6 +240,8 @@ def test_an_archive_is_a_run_in_another_home(
     after = told(elsewhere, run_id)
     for name in ("log", "events", "metrics"):
         assert after[name] == before[name]
+    # Whoever submits it again is reminded that it is not their own.
+    assert after["record"]["config"]["metadata"].pop("config_of") == run_id
     for name in ("progress", "outcome", "config", "capabilities", "metrics_digest", "created_at"):
         assert after["record"][name] == before["record"][name]
     assert list(elsewhere.home.transfer.iterdir()) == []

@@ -1,7 +1,8 @@
 """What a checkpoint was trained on, from the files beside it.
 
 In this order: the manifest of the training state, the name of the run's folder, the config with
-which the trainer launched the run. What a person says wins over all of them.
+which the trainer launched the run. What a person says wins over all of them. Files are data, and
+may come from anywhere: what would import a module or open a file has to be said by a person.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from cleanrl_worker.kit.checkpoint_files import CheckpointError
 from cleanrl_worker.kit.checkpoint_loading import read_manifest
 from cleanrl_worker.kit.checkpoint_search import MODEL_SUFFIX, find_checkpoint, locate_checkpoint
 from cleanrl_worker.kit.run_names import parse_run_name
+from cleanrl_worker.kit.told_by_files import check_told_arguments, check_told_environment
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY, find_algorithm
 from mosaic.errors import ConfigError
 from mosaic.worker import load_config_file
@@ -45,13 +47,8 @@ class PolicySource:
     arguments: Mapping[str, Any]  # of the training, as far as they are known
     trained_env_id: str | None  # None: no file tells
     state_folder: Path | None  # None: there are weights only
-
-    @property
-    def env_kwargs(self) -> Mapping[str, Any]:
-        """Those of the training, unless the policy is to act in another environment."""
-        if self.trained_env_id not in (None, self.env_id):
-            return {}
-        return _mapping(self.arguments.get("env_kwargs"))
+    # Those of the training, unless others were given or it is to act in another environment.
+    env_kwargs: Mapping[str, Any]
 
 
 def detect_policy(
@@ -60,6 +57,7 @@ def detect_policy(
     algo: str | None = None,
     env_id: str | None = None,
     seed: int | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
 ) -> PolicySource:
     """Raises ConfigError naming what neither the files nor the caller tell."""
     path, state_folder = find_policy(path)
@@ -67,14 +65,22 @@ def detect_policy(
     trained_algo = _first(found, lambda item: item.algo)
     trained_env_id = _first(found, lambda item: item.env_id)
     seeds = (seed, _first(found, lambda item: item.seed), DEFAULT_SEED)
+    arguments = _first(found, lambda item: item.arguments or None) or {}
+    is_as_trained = env_id is None or trained_env_id in (None, env_id)
+    if env_kwargs is None:
+        env_kwargs = _mapping(arguments.get("env_kwargs")) if is_as_trained else {}
+        check_told_arguments(env_kwargs, path)
+    if env_id is None and trained_env_id is not None:
+        check_told_environment(trained_env_id, path)
     return PolicySource(
         path=path,
         algo=find_algorithm(algo or trained_algo or _refuse("algo", path)).name,
         env_id=env_id or trained_env_id or _refuse("env_id", path),
         seed=next(known for known in seeds if known is not None),
-        arguments=_first(found, lambda item: item.arguments or None) or {},
+        arguments=arguments,
         trained_env_id=trained_env_id,
         state_folder=state_folder,
+        env_kwargs=env_kwargs,
     )
 
 

@@ -97,9 +97,10 @@ class FreshEpisodes:
 
 
 def _env_kwargs(config: CleanRLWorkerConfig, source: PolicySource | None) -> dict[str, Any]:
-    given = {**config.extras, **(config.extras.get("algo_params") or {})}.get("env_kwargs")
-    trained: Any = {} if source is None else source.env_kwargs
-    return dict(trained if given is None else given)
+    if source is not None:
+        return dict(source.env_kwargs)
+    given = {**config.extras, **(config.extras.get("algo_params") or {})}
+    return dict(given.get("env_kwargs") or {})
 
 
 def _render_fps(env: Any, env_id: str, env_kwargs: Mapping[str, Any]) -> float:

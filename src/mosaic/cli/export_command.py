@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from mosaic.front.run_reference import HELP, resolve_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
+    from mosaic.client.exporting import ExportOptions
     from mosaic.contracts.run_record import RunRecord
     from mosaic.export.run_rows import Exported
 
@@ -43,11 +46,15 @@ def add(commands: Any) -> None:
     parser.add_argument("--steps", action="store_true", help="csv, parquet: every step, too")
     parser.add_argument("--wide", action="store_true", help="csv, parquet: a column per metric")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
+    parser.add_argument(
+        "--yes", action="store_true", help="minari: run what an imported run brings along, too"
+    )
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(handler=export)
 
 
 def export(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.consent import with_consent
     from mosaic.client.exporting import ExportOptions
 
     progress = Progress(arguments.json)
@@ -63,17 +70,34 @@ def export(arguments: argparse.Namespace) -> int:
     done: list[dict[str, Any]] = []
     with open_client(arguments) as client:
         for record, folder in _targets(client, arguments):
-            progress.begin(record.run_name)
-            try:
-                made = client.export_run(record.run_id, arguments.to, folder, options)
-            finally:
-                progress.end()
+            made = with_consent(
+                partial(_exported, client, record, arguments.to, folder, options, progress),
+                is_given=arguments.yes,
+                question="Run it?",
+            )
             done.append(_as_json(record, made))
             if not arguments.json:
                 _tell(record, made)
     if arguments.json:
         say_json(done)
     return 0
+
+
+def _exported(
+    client: TrainerClient,
+    record: RunRecord,
+    export_format: str,
+    folder: Path,
+    options: ExportOptions,
+    progress: Progress,
+    consent: str,
+) -> Exported:
+    progress.begin(record.run_name)
+    try:
+        chosen = replace(options, consents=(*options.consents, consent))
+        return client.export_run(record.run_id, export_format, folder, chosen)
+    finally:
+        progress.end()
 
 
 def _targets(client: TrainerClient, arguments: argparse.Namespace) -> list[tuple[RunRecord, Path]]:

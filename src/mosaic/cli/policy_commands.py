@@ -53,12 +53,15 @@ def add(commands: Any) -> None:
 
 
 def _add_shared(parser: argparse.ArgumentParser) -> None:
+    from mosaic.cli.submission import add_consent_option
+
     parser.add_argument("--worker", help="only for files, when several workers could load it")
     parser.add_argument("--cuda", action="store_true", help="on a GPU; refused when there is none")
     parser.add_argument("--name", help="a label for the run")
     parser.add_argument("--detach", action="store_true", help="print the run's id and return")
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
+    add_consent_option(parser)
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
@@ -115,6 +118,7 @@ def _submit(client: TrainerClient, arguments: argparse.Namespace, document: dict
         follow=not arguments.detach,
         as_json=arguments.json,
         at_end=None if arguments.json else lambda record: say_evaluation(record.paths),
+        is_confirmed=arguments.yes,
     )
 
 

@@ -52,11 +52,15 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--speed", type=number_between(0.01, 1000), default=1.0, metavar="X", help="times faster"
     )
+    parser.add_argument(
+        "--yes", action="store_true", help="run what an imported run brings along, too"
+    )
     parser.add_argument("--style", choices=STYLES, default=AUTO, help="how to draw")
     parser.set_defaults(handler=replay)
 
 
 def replay(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.consent import confirm
     from mosaic.cli.replay_episodes import chosen_episode, show_episodes
 
     _check(arguments)
@@ -66,6 +70,11 @@ def replay(arguments: argparse.Namespace) -> int:
             return show_episodes(client, record, arguments)
         number = chosen_episode(client, record.run_id, arguments.episode)
         recording = client.get_recording(record.run_id, number, arguments.attempt)
+        if recording.consent is not None:
+            confirm(recording.consent, is_given=arguments.yes, question="Run it?")
+            recording = client.get_recording(
+                record.run_id, number, arguments.attempt, recording.consent.digest
+            )
     if arguments.mp4 or arguments.png:
         return _write_files(recording, record, arguments)
     is_shown = is_terminal(sys.stdout) and not (arguments.verify or arguments.json)

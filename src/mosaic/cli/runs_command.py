@@ -9,7 +9,7 @@ from typing import Any
 from mosaic.cli.numbers import natural
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json, say_table
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration
 from mosaic.front.run_reference import HELP, resolve_run
@@ -35,6 +35,13 @@ def add(commands: Any) -> None:
         default=[],
         help="only runs that ended so (repeatable)",
     )
+    runs.add_argument(
+        "--origin",
+        action="append",
+        choices=[origin.value for origin in Origin],
+        default=[],
+        help="only runs that come from there (repeatable)",
+    )
     runs.add_argument("--group", metavar="NAME", help="only runs of this group")
     runs.add_argument("--contains", default="", metavar="TEXT", help="in name, worker or env")
     amount = runs.add_mutually_exclusive_group()
@@ -55,13 +62,15 @@ def list_runs(arguments: argparse.Namespace) -> int:
     limit = 0 if arguments.all else max(1, arguments.limit)
     with open_client(arguments) as client:
         # One more than shown tells whether there are more.
-        is_part = limit and arguments.group is None
+        is_part = limit and arguments.group is None and not arguments.origin
         found = client.list_runs(
             arguments.state, arguments.outcome, arguments.contains, limit + 1 if is_part else 0
         )
         alarms = client.health().alarms
     if arguments.group is not None:
         found = [record for record in found if record.group == arguments.group]
+    if arguments.origin:
+        found = [record for record in found if record.origin in arguments.origin]
     records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])
@@ -83,6 +92,8 @@ def say_runs(records: list[RunRecord]) -> None:
     from mosaic.front.run_words import state_word
 
     is_short = is_terminal(sys.stdout)
+    # A column of its own only where it says something.
+    has_origin = any(record.origin is not Origin.HERE for record in records)
     rows = [
         (
             record.run_id[-SHORT_ID:] if is_short else record.run_id,
@@ -93,11 +104,17 @@ def say_runs(records: list[RunRecord]) -> None:
             _mean_return(record),
             _took(record),
             age(record.created_at),
+            *((record.origin.value,) if has_origin else ()),
         )
         for record in records
     ]
-    header = ("RUN", "NAME", "WORKER", "STATE", "STEPS", "RETURN", "TIME", "SUBMITTED")
-    say_table(header, rows, [state_colour(record) for record in records], flexible=1)
+    header = ("RUN", "NAME", "WORKER", "STATE", "STEPS", "RETURN", "TIME", "SUBMITTED", "ORIGIN")
+    say_table(
+        header if has_origin else header[:-1],
+        rows,
+        [state_colour(record) for record in records],
+        flexible=1,
+    )
 
 
 def _reason(record: RunRecord) -> str:

@@ -8,6 +8,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mosaic.cli.consent import with_consent
 from mosaic.cli.follow import follow_to_the_end
 from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json
 from mosaic.errors import ConfigError, PreflightError
@@ -27,6 +28,12 @@ def add_environment_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KEY[=VALUE]",
         help="environment variable for the worker; KEY alone passes on your own (repeatable)",
+    )
+
+
+def add_consent_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--yes", action="store_true", help="run what an imported run brings along, too"
     )
 
 
@@ -55,11 +62,17 @@ def submit_and_report(
     follow: bool,
     as_json: bool,
     at_end: Callable[[RunRecord], None] | None = None,
+    is_own: bool = True,
+    is_confirmed: bool = False,
 ) -> int:
-    """`at_end` is called with the record of a run that was followed to its success."""
+    """`at_end` is called with the record of a run that was followed to its success.
+
+    `is_own`: the person typed it, while a file may be somebody else's. `is_confirmed`: --yes.
+    """
     if dry_run:
-        return say_dry_run(client.submit(config, dry_run=True), as_json)
-    submission = client.submit(config)
+        unasked = None if is_own else ""
+        return say_dry_run(client.submit(config, dry_run=True, consent=unasked), as_json)
+    submission = submit_asking(client, config, is_own=is_own, is_confirmed=is_confirmed)
     say_warnings(submission)
     if not follow:
         if as_json:
@@ -76,6 +89,20 @@ def submit_and_report(
     return status
 
 
+def submit_asking(
+    client: TrainerClient,
+    config: dict[str, Any],
+    *,
+    is_own: bool = True,
+    is_confirmed: bool = False,
+) -> Submission:
+    """What a person typed is asked about only where it goes on from an imported run."""
+    unasked = None if is_own else ""
+    return with_consent(
+        lambda consent: client.submit(config, consent=consent or unasked), is_given=is_confirmed
+    )
+
+
 def say_dry_run(submission: Submission, as_json: bool) -> int:
     """What would be run, and what stands in its way."""
     if as_json:
@@ -83,6 +110,10 @@ def say_dry_run(submission: Submission, as_json: bool) -> int:
     else:
         say(printable(shlex.join(submission.command)))
         say_checks(submission.preflight)
+        if submission.consent is not None:
+            say("  what did not come with this installation:")
+            for line in submission.consent.lines:
+                say(f"        {printable(line)}")
     return 0 if submission.is_ready else PreflightError.exit_status
 
 

@@ -21,16 +21,14 @@ def add(commands: Any) -> None:
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument(
-        "--yes", action="store_true", help="do not ask before a config starts a script"
+        "--yes", action="store_true", help="run what the config brings along without a question"
     )
     add_environment_option(parser)
     parser.set_defaults(handler=submit)
 
 
 def submit(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.script_consent import ask_before_script
     from mosaic.cli.submission import parse_environment, submit_and_report
-    from mosaic.front.started_program import started_program
 
     config = read_config(arguments.config)
     variables = parse_environment(arguments.env)
@@ -44,16 +42,14 @@ def submit(arguments: argparse.Namespace) -> int:
             )
         config["environment"] = {**given, **variables}
     with open_client(arguments) as client:
-        is_granted = arguments.yes or arguments.dry_run or not started_program(config)
-        # What cannot run anyway is refused for that reason, and not asked about.
-        if not is_granted and client.submit(config, dry_run=True).is_ready:
-            ask_before_script(config)
         return submit_and_report(
             client,
             config,
             dry_run=arguments.dry_run,
             follow=arguments.wait,
             as_json=arguments.json,
+            is_own=False,
+            is_confirmed=arguments.yes,
         )
 
 

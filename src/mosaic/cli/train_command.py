@@ -37,7 +37,7 @@ class _AlgorithmHelp(argparse.Action):
 
 
 def add(commands: Any) -> None:
-    from mosaic.cli.submission import add_environment_option
+    from mosaic.cli.submission import add_consent_option, add_environment_option
 
     parser = commands.add_parser(
         "train", help="train an algorithm in an environment", add_help=False
@@ -95,12 +95,13 @@ def add(commands: Any) -> None:
     parser.add_argument("--detach", action="store_true", help="print the run's id and return")
     parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
+    add_consent_option(parser)
     parser.set_defaults(handler=train)
 
 
 def train(arguments: argparse.Namespace) -> int:
     from mosaic.cli.follow_many import follow_all
-    from mosaic.cli.submission import say_warnings, submit_and_report
+    from mosaic.cli.submission import say_warnings, submit_and_report, submit_asking
     from mosaic.front.training_config import parse_seeds
 
     if not arguments.algo:
@@ -125,6 +126,7 @@ def train(arguments: argparse.Namespace) -> int:
                 dry_run=arguments.dry_run,
                 follow=not arguments.detach,
                 as_json=arguments.json,
+                is_confirmed=arguments.yes,
             )
     # Side by side on a CPU each, runs finish sooner than in turn on several CPUs each.
     cpus = arguments.cpus or 1
@@ -136,7 +138,9 @@ def train(arguments: argparse.Namespace) -> int:
             return submit_and_report(
                 client, documents[0], dry_run=True, follow=False, as_json=arguments.json
             )
-        submissions = [client.submit(document) for document in documents]
+        submissions = [
+            submit_asking(client, document, is_confirmed=arguments.yes) for document in documents
+        ]
         say_warnings(submissions[0])
         run_ids = [submission.run_id for submission in submissions]
         if arguments.detach:

@@ -79,7 +79,7 @@ def add(commands: Any) -> None:
 
 def watch(arguments: argparse.Namespace) -> int:
     from mosaic.cli.submission import submit_and_report
-    from mosaic.front.started_program import preview
+    from mosaic.front.script_config import preview
 
     document = watch_document(arguments, os.environ)
     if not arguments.json:

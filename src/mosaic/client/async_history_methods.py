@@ -77,10 +77,17 @@ class AsyncHistoryMethods:
                 return
 
     async def get_recording(
-        self: AsyncCalling, run_id: str, episode_index: int, attempt: int | None = None
+        self: AsyncCalling,
+        run_id: str,
+        episode_index: int,
+        attempt: int | None = None,
+        consent: str = "",
     ) -> EpisodeRecording:
         """What `mosaic.replay.simulation` needs to play an episode again.
 
         Of the latest attempt that has it by default; its `problem` says why it cannot be played.
+        Where its `consent` is something, playing it would run what an imported run says: ask again
+        with the digest of that, once a person has seen its lines.
         """
-        return await self._call(recording_calls.get_recording(run_id, episode_index, attempt))
+        call = recording_calls.get_recording(run_id, episode_index, attempt, consent)
+        return await self._call(call)

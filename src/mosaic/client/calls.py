@@ -35,11 +35,17 @@ class Call(Generic[T]):
     is_repeatable: bool = True
 
 
-def submit(config: RunConfig, client_key: str | None, dry_run: bool) -> Call[Submission]:
+def submit(
+    config: RunConfig, client_key: str | None, dry_run: bool, consent: str | None = None
+) -> Call[Submission]:
     # The key makes a repeated submit find the run of the first one.
     key = client_key if client_key is not None else uuid.uuid4().hex
     request = new_request(
-        pb.SubmitRunRequest, config_json=config_text(config), client_key=key, dry_run=dry_run
+        pb.SubmitRunRequest,
+        config_json=config_text(config),
+        client_key=key,
+        dry_run=dry_run,
+        consent=consent,
     )
     return Call("SubmitRun", request, Submission.from_proto)
 

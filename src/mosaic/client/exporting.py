@@ -12,7 +12,7 @@ from mosaic.client.stored_rows import Ask, StoredRows
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError
 from mosaic.export.destination import folder_name
-from mosaic.export.episode_choice import ALL, EpisodeChoice, parse_choice
+from mosaic.export.episode_choice import ALL, parse_choice
 from mosaic.export.run_rows import Exported, OnProgress, ignore_progress
 
 TENSORBOARD, CSV, PARQUET, MINARI = "tensorboard", "csv", "parquet", "minari"
@@ -30,6 +30,9 @@ class ExportOptions:
     is_wide: bool = False
     force: bool = False
     on_progress: OnProgress = ignore_progress
+    # Digests of what a person has confirmed: episodes of an imported run may need it, see
+    # contracts/consent.py.
+    consents: Collection[str] = ()
 
     def check(self, export_format: str) -> None:
         if export_format not in FORMATS:
@@ -61,7 +64,11 @@ def export_run(
     target = target.expanduser().absolute()
     common: dict[str, Any] = {"force": options.force, "on_progress": options.on_progress}
     if export_format == MINARI:
-        return _export_minari(ask, rows, choice, target, common)
+        from mosaic.client.played_again import episodes_played_again
+        from mosaic.export.minari_dataset import export_minari
+
+        played = episodes_played_again(ask, rows, choice, options.consents)
+        return export_minari(record, played, target, **common)
     common.update(metrics=options.metrics, episodes=choice)
     if export_format == TENSORBOARD:
         from mosaic.export.tensorboard_export import export_tensorboard
@@ -87,13 +94,3 @@ def _table_format(export_format: str) -> Any:
     from mosaic.export.parquet_table import ParquetFormat
 
     return ParquetFormat()
-
-
-def _export_minari(
-    ask: Ask, rows: StoredRows, choice: EpisodeChoice, target: Path, common: dict[str, Any]
-) -> Exported:
-    from mosaic.client.played_again import episodes_played_again
-    from mosaic.export.minari_dataset import export_minari
-
-    episodes = episodes_played_again(ask, rows, choice)
-    return export_minari(rows.record, episodes, target, **common)

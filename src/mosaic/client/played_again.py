@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +12,7 @@ from mosaic.client import recording_calls
 from mosaic.client.stored_rows import Ask, StoredRows
 from mosaic.contracts.events import TrainingStep
 from mosaic.contracts.replay import EpisodeRecording
-from mosaic.errors import MosaicError, RequestError, UnknownRunError, WorkerError
+from mosaic.errors import ConsentError, MosaicError, RequestError, UnknownRunError, WorkerError
 from mosaic.export.episode_choice import EpisodeChoice
 from mosaic.export.played_episodes import LeftOutEpisode, PlayedEpisode
 from mosaic.replay.simulation import Simulation, check_possible
@@ -24,9 +24,11 @@ FIRST_STEP_MISSING = (
 
 
 def episodes_played_again(
-    ask: Ask, rows: StoredRows, choice: EpisodeChoice
+    ask: Ask, rows: StoredRows, choice: EpisodeChoice, consents: Collection[str] = ()
 ) -> Iterator[PlayedEpisode | LeftOutEpisode]:
     """Simulated where that is possible, which gives every observation; else from the steps.
+
+    Raises ConsentError where the one needs what nobody confirmed, and the other is not possible.
 
     In their order, but several at a time: most of what one takes is the start of its process.
     """
@@ -37,20 +39,31 @@ def episodes_played_again(
         for index in rows.episode_indices(choice):
             if len(waiting) == at_once:
                 yield waiting.popleft().result()
-            waiting.append(pool.submit(_played_again, ask, rows, index))
+            waiting.append(pool.submit(_played_again, ask, rows, index, consents))
         while waiting:
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _played_again(ask: Ask, rows: StoredRows, index: int) -> PlayedEpisode | LeftOutEpisode:
+def _played_again(
+    ask: Ask, rows: StoredRows, index: int, consents: Collection[str]
+) -> PlayedEpisode | LeftOutEpisode:
     try:
-        recording = ask(recording_calls.get_recording(rows.record.run_id, index, None))
+        run_id = rows.record.run_id
+        recording = ask(recording_calls.get_recording(run_id, index, None))
+        if recording.consent is not None and recording.consent.digest in consents:
+            consent = recording.consent.digest
+            recording = ask(recording_calls.get_recording(run_id, index, None, consent))
         check_possible(recording)
         return _simulated(recording)
     except UnknownRunError:
         raise
+    except ConsentError as error:
+        found = _from_steps(rows, index, why_not_simulated=error)
+        if isinstance(found, LeftOutEpisode):
+            raise
+        return found
     except (WorkerError, RequestError) as error:
         return _from_steps(rows, index, why_not_simulated=error)
 

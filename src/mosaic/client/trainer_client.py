@@ -77,16 +77,30 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
     # Runs
 
     def submit(
-        self, config: RunConfig, client_key: str | None = None, dry_run: bool = False
+        self,
+        config: RunConfig,
+        client_key: str | None = None,
+        dry_run: bool = False,
+        consent: str | None = None,
     ) -> Submission:
-        """Everything the daemon says about a submission; `start_run` when the id is enough."""
-        return self._call(calls.submit(config, client_key, dry_run))
+        """Everything the daemon says about a submission; `start_run` when the id is enough.
+
+        A config that somebody else wrote is sent with `consent=""`: where it would run what this
+        installation does not know, ConsentError says what that is, and its `digest` in `details`
+        is the `consent` for exactly that. What comes from an imported run is always asked about;
+        a config you wrote needs no consent.
+        """
+        return self._call(calls.submit(config, client_key, dry_run, consent))
 
     def start_run(
-        self, config: RunConfig, client_key: str | None = None, dry_run: bool = False
+        self,
+        config: RunConfig,
+        client_key: str | None = None,
+        dry_run: bool = False,
+        consent: str | None = None,
     ) -> str:
         """The id of the new run, or of the run this key has started before; "" for a dry run."""
-        return self.submit(config, client_key, dry_run).run_id
+        return self.submit(config, client_key, dry_run, consent).run_id
 
     def stop_run(
         self, run_id: str, reason: str = "user_cancel", grace_s: float | None = None

@@ -8,9 +8,12 @@ the settings that were recorded, and returns a ReplayEnvironment.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mosaic.contracts.events import EpisodeSummary
+
+if TYPE_CHECKING:
+    from mosaic.contracts.consent import Consent
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ class EpisodeRecording:
     clips: tuple[str, ...] = ()
     # Folders for PYTHONPATH, so that the interpreter finds the maker and MOSAIC.
     path: tuple[str, ...] = ()
+    # What a person has to see before it is simulated: the run comes from elsewhere, and its
+    # environment is none of this installation's. Not simulated without.
+    consent: Consent | None = None
 
 
 class EpisodeStart(NamedTuple):

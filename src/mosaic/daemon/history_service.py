@@ -71,7 +71,7 @@ class HistoryService(rpc.TrainerServicer):
     ) -> pb.EpisodeRecording:
         attempt = request.attempt if request.HasField("attempt") else None
         recording = await self._trainer.recordings.find(
-            request.run_id, request.episode_index, attempt
+            request.run_id, request.episode_index, attempt, request.consent
         )
         return recording_to_proto(recording)
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import stat
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from mosaic.contracts.consent import as_known_here, consent_error, needed_for_recording
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.daemon.launch.command import Workers, resolve_command
+from mosaic.daemon.workers.entry import WorkerEntry
 from mosaic.errors import ConfigError, CorruptStoreError, MosaicError, RequestError
 from mosaic.paths import Home
 from mosaic.telemetry.recorded_episode import RecordedEpisode
@@ -22,30 +26,33 @@ from mosaic.telemetry.recordings import read_episode, why_not_recorded
 # An answer has to fit into one message.
 _MAX_BYTES = 48 * 2**20
 _HINT = "`mosaic replay RUN --list` shows its episodes"
+_INTERPRETER_NAME = re.compile(r"(python|pypy)[0-9.]*(-[a-z]+)?")
 
 ReadRecord = Callable[[str], Awaitable[RunRecord]]
 
 
 class Recordings:
-    """A run may come from elsewhere: nothing that it says is executed. The maker is that of the
-    worker installed here, and folders for modules may not be among the files of runs.
+    """A run may come from elsewhere: nothing that it says is executed unless a person has seen it.
+    Its environment is made by the worker installed here, in that worker's interpreter, and has to
+    be one that is known there. Folders for modules are never among the files of runs.
     """
 
     def __init__(self, home: Home, workers: Workers, read_record: ReadRecord) -> None:
         self._home, self._workers, self._read_record = home, workers, read_record
 
     async def find(
-        self, run_id: str, episode_index: int, attempt: int | None = None
+        self, run_id: str, episode_index: int, attempt: int | None = None, consent: str = ""
     ) -> EpisodeRecording:
         """Raises RequestError when the run has no such episode.
 
-        One that cannot be simulated again says why, and names the clips of the run.
+        One that cannot be simulated again says why, and names the clips of the run. `consent` is
+        the digest of what a person was shown, see contracts/consent.py.
         """
         record = await self._read_record(run_id)
-        return await asyncio.to_thread(self._found, record, episode_index, attempt)
+        return await asyncio.to_thread(self._found, record, episode_index, attempt, consent)
 
     def _found(
-        self, record: RunRecord, episode_index: int, attempt: int | None
+        self, record: RunRecord, episode_index: int, attempt: int | None, consent: str
     ) -> EpisodeRecording:
         files = self._home.run(record.run_id)
         gap = ""  # why the recording does not have it
@@ -73,9 +80,11 @@ class Recordings:
                 + (f"; {gap}" if gap else ""),
                 hint=_HINT,
             )
-        return self._placed(replace(recording, clips=_clips(record)), record)
+        return self._placed(replace(recording, clips=_clips(record)), record, consent)
 
-    def _placed(self, recording: EpisodeRecording, record: RunRecord) -> EpisodeRecording:
+    def _placed(
+        self, recording: EpisodeRecording, record: RunRecord, consent: str
+    ) -> EpisodeRecording:
         """With the interpreter and the function that make the environment again."""
         try:
             config = parse_run_config(record.config)
@@ -88,19 +97,22 @@ class Recordings:
                 recording, f"the worker {record.worker!r} is not installed here; install it"
             )
         python, path = command.python, command.path_dirs
-        if Path(recording.python).name.startswith("py"):
+        if is_interpreter(recording.python):
             # The script's own, which is that of its worker only by chance.
             python, path = recording.python, (*path, self._workers.sdk_dir)
         if not self._may_be_run(python):
             # A run of another machine names an interpreter of that machine.
-            python, path = entry.python, entry.path_dirs
+            python, path = entry.python, self._path_of(entry)
+        folders = (*self._own_path(config), *self._allowed(recording.path))
         recording = replace(
             recording,
             maker=recording.maker or entry.capabilities.replay_maker,
             python=python,
-            path=(*path, *self._own_path(config), *self._allowed(recording.path)),
+            path=(*path, *folders),
             env_id=recording.env_id or record.env_id,
         )
+        if record.origin is Origin.IMPORTED:
+            recording = self._as_allowed(recording, entry, folders, consent)
         if recording.problem:
             return recording
         if not recording.maker:
@@ -109,12 +121,47 @@ class Recordings:
                 f"the worker {entry.name!r} does not make its environments again: it names no "
                 "replay_maker in its capabilities",
             )
-        if not self._may_be_run(python):
-            return _impossible(recording, f"the interpreter {python} is gone; create it again")
+        if not self._may_be_run(recording.python):
+            gone = f"the interpreter {recording.python} is gone; create it again"
+            return _impossible(recording, gone)
         size = len(recording.actions) + len(recording.start_state) + 9 * len(recording.rewards)
         if size + sum(len(str(action)) for action in recording.actions_json) > _MAX_BYTES:
             return _impossible(recording, "the episode is too long to be sent")
         return recording
+
+    def _as_allowed(
+        self,
+        recording: EpisodeRecording,
+        entry: WorkerEntry,
+        folders: tuple[str, ...],
+        consent: str,
+    ) -> EpisodeRecording:
+        """Of an imported run: as it is known here, or as it says and a person has seen."""
+        if recording.problem:
+            return recording
+        options = recording.start.get("options")
+        needed = needed_for_recording(
+            recording.settings,
+            recording.python,
+            folders,
+            options if isinstance(options, dict) else {"": options},
+        )
+        if needed is None:
+            return replace(
+                recording,
+                python=entry.python,
+                path=self._path_of(entry),
+                settings=as_known_here(recording.settings),
+            )
+        if consent == needed.digest:
+            return recording
+        problem = consent_error(needed, consent, "Simulating this episode").message
+        return replace(_impossible(recording, problem), consent=needed)
+
+    def _path_of(self, entry: WorkerEntry) -> tuple[str, ...]:
+        """An interpreter of a worker's own does not have MOSAIC installed; ours has."""
+        is_ours = entry.python == self._workers.python
+        return entry.path_dirs if is_ours else (*entry.path_dirs, self._workers.sdk_dir)
 
     def _may_be_run(self, python: str) -> bool:
         return os.access(python, os.X_OK) and not self._is_of_a_run(python)
@@ -132,6 +179,18 @@ class Recordings:
 
     def _is_of_a_run(self, path: str) -> bool:
         return Path(path).resolve().is_relative_to(self._home.root.resolve())
+
+
+def is_interpreter(python: str) -> bool:
+    """By its name, and not a file that just anybody could have put something else into."""
+    path = Path(python)
+    if not path.is_absolute() or _INTERPRETER_NAME.fullmatch(path.name) is None:
+        return False
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and not status.st_mode & stat.S_IWOTH
 
 
 def _of_recording(

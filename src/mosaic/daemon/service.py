@@ -37,13 +37,17 @@ class TrainerService(HistoryService, KeepingService, BusService):
         self._packed_all(records)
 
     async def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunResponse:  # noqa: N802
-        done = await self._trainer.submit(request.config_json, request.client_key, request.dry_run)
+        consent = request.consent if request.HasField("consent") else None
+        done = await self._trainer.submit(
+            request.config_json, request.client_key, request.dry_run, consent
+        )
         return pb.SubmitRunResponse(
             run_id=done.run_id,
             created=done.created,
             digest=done.digest,
             command=done.command,
             preflight=[preflight_to_proto(result) for result in done.preflight],
+            consent_lines=done.consent.lines if done.consent else (),
         )
 
     async def CancelRun(self, request: pb.CancelRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802

@@ -16,6 +16,7 @@ from typing import Any
 
 from ulid import ULID
 
+from mosaic.contracts.consent import Consent, consent_error, is_granted, runs_named
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_run_config_json
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
@@ -28,13 +29,14 @@ from mosaic.contracts.variable_secrecy import (
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.keeping.trash import discard
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command
+from mosaic.daemon.launch.consent import consent_for
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.preflight import PreflightResult, raise_first_failure, run_preflight
 from mosaic.daemon.registry.registry import NewRun, Registry, RunFilter
 from mosaic.daemon.registry.run_file import write_run_file
 from mosaic.daemon.run_queue import Capacity
 from mosaic.daemon.workers.catalog import WorkerCatalog
-from mosaic.errors import ConfigError, HomeError
+from mosaic.errors import ConfigError, HomeError, UnknownRunError
 from mosaic.files import atomic_write_json, make_directory
 from mosaic.paths import Home
 
@@ -52,6 +54,7 @@ class Submission:
     command: tuple[str, ...]
     preflight: tuple[PreflightResult, ...]
     run: ActiveRun | None
+    consent: Consent | None = None  # what a person has to see first; only after a dry run
 
 
 class Reception:
@@ -69,7 +72,10 @@ class Reception:
         self._vault = vault
         self._capacity = capacity
 
-    async def submit(self, config_json: str, client_key: str, dry_run: bool) -> Submission:
+    async def submit(
+        self, config_json: str, client_key: str, dry_run: bool, consent: str | None = None
+    ) -> Submission:
+        """`consent`: see `SubmitRunRequest` in the wire contract."""
         if len(client_key) > MAX_CLIENT_KEY:
             raise ConfigError(
                 f"client_key has {len(client_key)} characters; the limit is {MAX_CLIENT_KEY}",
@@ -81,12 +87,28 @@ class Reception:
         _refuse_lost_values(config)
         command = await asyncio.to_thread(resolve_command, config, self._catalog)
         past = await self._past_runs(config, command)
-        results = await run_preflight(config, command, self._capacity, self._home, past)
+        needed = await asyncio.to_thread(consent_for, config, command)
+        is_own = needed is None or not await self._is_from_elsewhere(config)
+        is_confirmed = is_granted(needed, consent, is_own=is_own)
+        results = await run_preflight(
+            config, command, self._capacity, self._home, past, is_confirmed
+        )
         if dry_run:
             argv = command.argv("worker-<RUN>-<slot>.json")
-            return Submission("", False, "", argv, tuple(results), None)
+            return Submission("", False, "", argv, tuple(results), None, needed)
         raise_first_failure(results)
+        if needed is not None and not is_confirmed:
+            raise consent_error(needed, consent, f"The config of {config.run_name!r}")
         return await self._accept(config, client_key, command, tuple(results))
+
+    async def _is_from_elsewhere(self, config: TrainRunConfig) -> bool:
+        for run_id in runs_named(config.raw, self._home.runs):
+            try:
+                if (await self._registry.get(run_id)).origin is Origin.IMPORTED:
+                    return True
+            except UnknownRunError:
+                continue  # deleted meanwhile: its files are gone, too
+        return False
 
     async def _past_runs(self, config: TrainRunConfig, command: LaunchCommand) -> list[RunRecord]:
         """Of the same worker and environment, newest first; enough of them to judge by."""

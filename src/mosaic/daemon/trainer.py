@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from mosaic import __version__
+from mosaic.contracts.consent import CONFIG_OF
 from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, FailureKind, RunState
 from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.background_tasks import BackgroundTasks
@@ -147,8 +148,10 @@ class Trainer:
 
     # What clients ask for
 
-    async def submit(self, config_json: str, client_key: str, dry_run: bool) -> Submission:
-        submission = await self._reception.submit(config_json, client_key, dry_run)
+    async def submit(
+        self, config_json: str, client_key: str, dry_run: bool, consent: str | None
+    ) -> Submission:
+        submission = await self._reception.submit(config_json, client_key, dry_run, consent)
         if submission.run is not None:
             log.info("run.submitted", run_id=submission.run_id, worker=submission.run.record.worker)
             self._supervisor.enqueue(submission.run)
@@ -207,7 +210,7 @@ class Trainer:
                 "manifest": str(files.manifest),
             },
             stderr_tail=tuple(tail_lines(stderr_log, STDERR_TAIL_LINES)),
-            config=_document(self.home.config(run_id)),
+            config=_config(self.home.config(run_id), record),
             manifest=_document(files.manifest),
         )
 
@@ -329,6 +332,15 @@ class Trainer:
 
     def _is_over(self, run_id: str) -> Any:
         return lambda: run_id not in self._supervisor.active
+
+
+def _config(path: Path, record: RunRecord) -> dict[str, Any]:
+    """Whoever submits the config of an imported run again shall not take it for their own."""
+    config = _document(path)
+    metadata = config.get("metadata", {})
+    if config and record.origin is Origin.IMPORTED and isinstance(metadata, dict):
+        return {**config, "metadata": {**metadata, CONFIG_OF: record.run_id}}
+    return config
 
 
 def _document(path: Path) -> dict[str, Any]:

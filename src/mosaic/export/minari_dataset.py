@@ -131,7 +131,7 @@ class _Dataset:
         from mosaic.export.minari_spaces import spaces_of
 
         record = self._record
-        spaces = self._spaces = spaces_of(record.env_id, first)
+        spaces = self._spaces = spaces_of(record, first)
         self._storage = MinariStorage.new(
             self._data,
             spaces.observation,

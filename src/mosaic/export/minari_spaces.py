@@ -11,6 +11,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 
+from mosaic.contracts.consent import foreign_arguments, names_module
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.errors import RequestError
 from mosaic.export.played_episodes import PlayedEpisode
 
@@ -43,9 +45,12 @@ class Spaces:
         return np.asarray(values, dtype=space.dtype)
 
 
-def spaces_of(env_id: str, episode: PlayedEpisode) -> Spaces:
+def spaces_of(record: RunRecord, episode: PlayedEpisode) -> Spaces:
     observation, action = episode.observations[0], episode.actions[0]
-    env = _environment(env_id, episode.env_kwargs)
+    is_foreign = names_module(record.env_id, "env_id") or foreign_arguments(episode.env_kwargs)
+    env = None
+    if record.origin is not Origin.IMPORTED or not is_foreign:
+        env = _environment(record.env_id, episode.env_kwargs)
     if env is None:
         return Spaces(_inferred(observation, "observation"), _inferred(action, "action"), None)
     seen, done = env.observation_space, env.action_space

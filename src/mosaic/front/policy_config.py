@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mosaic.contracts.consent import field_at, foreign_arguments, names_module
+from mosaic.contracts.run_record import Origin
 from mosaic.errors import ConfigError
 from mosaic.front.training_config import run_document
 
@@ -23,9 +25,16 @@ def evaluation_document(
     name: str | None = None,
     use_gpu: bool = False,
 ) -> dict[str, Any]:
+    own_id, own_kwargs = _own_environment(policy) if env_id is None else (None, None)
+    given = {"env_id": env_id or own_id, "algo": algo}
     settings = {
-        "extras": {"mode": "policy_eval", "policy_path": str(policy.checkpoint), **extras},
-        **{key: value for key, value in (("env_id", env_id), ("algo", algo)) if value is not None},
+        "extras": {
+            "mode": "policy_eval",
+            "policy_path": str(policy.checkpoint),
+            **({"env_kwargs": own_kwargs} if own_kwargs else {}),
+            **extras,
+        },
+        **{key: value for key, value in given.items() if value is not None},
     }
     return _document(policy, name or f"eval-{policy.label}", settings, use_gpu)
 
@@ -48,11 +57,28 @@ def resuming_document(
     settings: dict[str, Any] = {
         "extras": {"mode": "resume_training", "checkpoint_path": str(policy.checkpoint)}
     }
-    if parameters:
-        settings["extras"]["algo_params"] = dict(parameters)
+    env_id, env_kwargs = _own_environment(policy)
+    if env_id is not None:
+        settings["env_id"] = env_id
+    chosen = {**({"env_kwargs": env_kwargs} if env_kwargs else {}), **(parameters or {})}
+    if chosen:
+        settings["extras"]["algo_params"] = chosen
     if total_timesteps is not None:
         settings["total_timesteps"] = total_timesteps
     return _document(policy, name or f"{policy.label}-resumed", settings, use_gpu)
+
+
+def _own_environment(policy: PolicyReference) -> tuple[str | None, dict[str, Any] | None]:
+    """The id and the arguments of a run's environment, as far as a worker takes them from a person
+    only: nobody is asked again about what they started themselves.
+    """
+    run = policy.run
+    if run is None or run.origin is Origin.IMPORTED:
+        return None, None
+    extras = field_at(run.config, "metadata.worker.config.extras") or {}
+    kwargs = field_at(extras, "algo_params.env_kwargs") or field_at(extras, "env_kwargs")
+    kwargs = kwargs if isinstance(kwargs, dict) and foreign_arguments(kwargs) else None
+    return run.env_id if names_module(run.env_id, "env_id") else None, kwargs
 
 
 def _document(

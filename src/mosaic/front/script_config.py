@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,6 +89,15 @@ def script_document(script: WatchedScript, environ: Mapping[str, str]) -> dict[s
     if script.max_duration_s is not None:
         document["schedule"] = {"max_duration_seconds": script.max_duration_s}
     return document
+
+
+def preview(document: Mapping[str, Any]) -> list[str]:
+    """What such a document would run, where, and which variables it sets."""
+    settings = document["metadata"]["worker"]["config"]
+    lines = [f"command: {shlex.join(settings['command'])}", f"folder:  {settings['cwd']}"]
+    if names := sorted(document["environment"]):
+        lines.append(f"sets:    {', '.join(names)}")
+    return lines
 
 
 def shell_variables(environ: Mapping[str, str], *, is_limited: bool) -> dict[str, str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.client.exporting import ExportOptions
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
 from mosaic.export.run_rows import Exported
 from mosaic.front.human import amount
 from mosaic.gui.async_bridge import AsyncBridge
+from mosaic.gui.consent_asking import Granted, ask_with_consent, submitted
 from mosaic.gui.state import runs_again
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.run_command import command_of
@@ -34,11 +37,23 @@ class RunActions:
         documents: Sequence[dict[str, Any]],
         done: Callable[[list[Submission]], None] | None = None,
         failed: Callable[[MosaicError], None] | None = None,
+        *,
+        is_own: bool = False,
     ) -> None:
-        """Starts these runs, selects them and shows their frames."""
+        """Starts these runs, selects them and shows their frames.
 
-        async def send(client: AsyncTrainerClient) -> list[Submission]:
-            return [await client.submit(document) for document in documents]
+        What did not come with this installation is asked about first, unless the window itself
+        wrote the configs (`is_own`).
+        """
+        keys = [uuid.uuid4().hex for _ in documents]
+
+        async def send(client: AsyncTrainerClient, granted: Granted) -> list[Submission]:
+            if is_own:
+                return [await client.submit(document) for document in documents]
+            return [
+                await submitted(client, document, key, granted)
+                for document, key in zip(documents, keys, strict=True)
+            ]
 
         def tell(submissions: list[Submission]) -> None:
             run_ids = [submission.run_id for submission in submissions]
@@ -50,7 +65,10 @@ class RunActions:
                 self._say_error,
             )
 
-        self._bridge.ask(send, tell, failed or self._say_error)
+        subject = str(documents[0].get("run_name", "")) if documents else ""
+        ask_with_consent(
+            self._state, self._bridge, send, tell, failed or self._say_error, subject=subject
+        )
 
     # Runs that are going on
 
@@ -136,8 +154,17 @@ class RunActions:
         def tell(exported: Exported) -> None:
             self._say_written(f"Exported to {exported.folder.name}", exported.folder, done)
 
-        self._bridge.ask(
-            lambda client: client.export_run(run_id, export_format, folder), tell, self._say_error
+        def write(client: AsyncTrainerClient, granted: Granted) -> Coroutine[Any, Any, Exported]:
+            options = ExportOptions(consents=granted)
+            return client.export_run(run_id, export_format, folder, options)
+
+        ask_with_consent(
+            self._state,
+            self._bridge,
+            write,
+            tell,
+            self._say_error,
+            subject=f"The export of {self._name(run_id)}",
         )
 
     def delete(self, run_ids: Sequence[str]) -> None:
@@ -241,6 +268,10 @@ class RunActions:
         self._state.say(Notice(told, Severity.GOOD))
         if done is not None:
             done(submissions)
+
+    def _name(self, run_id: str) -> str:
+        record = self._state.runs.get(run_id)
+        return record.run_name if record else run_id
 
     def _say_error(self, error: MosaicError) -> None:
         self._state.say(notice_of(error))

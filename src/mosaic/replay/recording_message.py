@@ -12,6 +12,8 @@ from mosaic.contracts.replay import EpisodeRecording
 from mosaic.replay.messages import BrokenMessageError, Message
 
 RECORDING = "recording"
+# What was asked before is nothing to the simulator.
+_LEFT_OUT = ("episode", "consent")
 _IN_PARTS = ("start_state", "actions", "actions_json", "rewards")
 
 
@@ -19,7 +21,7 @@ def recording_to_message(recording: EpisodeRecording) -> Message:
     values = {
         name: value
         for name, value in vars(recording).items()
-        if name not in (*_IN_PARTS, "episode")
+        if name not in (*_IN_PARTS, *_LEFT_OUT)
     }
     values["episode"] = asdict(recording.episode)
     parts = (

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mosaic.contracts.consent import consent_error
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import WorkerError
 from mosaic.fastlane.tiling import Picture
@@ -189,7 +190,10 @@ def verify(recording: EpisodeRecording) -> Verdict:
 
 
 def check_possible(recording: EpisodeRecording) -> None:
-    """Raises WorkerError where no attempt is needed to know that it fails."""
+    """Raises WorkerError where no attempt is needed to know that it fails, and ConsentError where
+    a person has to see first what it would run."""
+    if recording.consent is not None:
+        raise consent_error(recording.consent, None, "Simulating this episode")
     if recording.problem:
         raise WorkerError(recording.problem)
     if not recording.maker:

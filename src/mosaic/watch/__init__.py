@@ -22,5 +22,5 @@ def get_worker_metadata() -> WorkerCapabilities:
         ),
         config_schema=config_schema(ScriptConfig),
         replay_maker="mosaic.watch.replay:make_environment",
-        program_fields=("command",),
+        program_fields=("command", "cwd", "env_python"),
     )

@@ -17,6 +17,7 @@ from mosaic.injection.headless import drawing_variables
 from mosaic.injection.rendering import Renderer, reason_without_view
 
 _SETTINGS = {"env_id", "kwargs", "max_episode_steps", "entry_point"}
+_BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 _PLAIN = {"int": int, "float": float, "bool": bool}
 
 
@@ -39,15 +40,25 @@ def make_environment(settings: Mapping[str, Any]) -> ReplayEnvironment:
 
 
 def _make_known(gymnasium: Any, env_id: str, entry_point: str) -> None:
-    """Packages register their environments when they are imported; scripts may do it for them."""
+    """Packages register their environments when they are imported; scripts may do it for them.
+
+    The entry point of a run from elsewhere is no more than the name of a package, or nothing: then
+    the environment has to be one that is known here.
+    """
     registry = gymnasium.envs.registration.registry
     if env_id in registry:
         return
-    module = entry_point.partition(":")[0]
-    with contextlib.suppress(ImportError):
-        importlib.import_module(module.partition(".")[0])
+    module, is_function, _ = entry_point.partition(":")
+    if module:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module.partition(".")[0])
     if env_id in registry:
         return
+    if not is_function:
+        raise WorkerError(
+            f"{env_id} is not an environment of this installation",
+            hint=f"is the package {module} installed?" if module else "",
+        )
     try:
         importlib.import_module(module)
     except ImportError as error:
@@ -106,7 +117,9 @@ class ScriptReplay:
 def _generator(state: Any) -> Any:
     random: Any = importlib.import_module("numpy.random")
     try:
-        bits = getattr(random, str(state["bit_generator"]))()
+        if state["bit_generator"] not in _BIT_GENERATORS:
+            raise ValueError(f"there is no {str(state['bit_generator'])[:40]!r}")
+        bits = getattr(random, state["bit_generator"])()
         bits.state = state
         return random.Generator(bits)
     except (TypeError, KeyError, AttributeError, ValueError) as error:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.consent import Consent, consent_from_lines
 from mosaic.contracts.events import MetricPoint
 from mosaic.wire.generated import trainer_pb2 as pb
 
@@ -33,6 +34,8 @@ class Submission:
     digest: str
     command: tuple[str, ...]
     preflight: tuple[CheckResult, ...]
+    # What a person has to see before it runs; after a dry run.
+    consent: Consent | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -47,10 +50,13 @@ class Submission:
             message.digest,
             tuple(message.command),
             tuple(map(CheckResult.from_proto, message.preflight)),
+            consent_from_lines(message.consent_lines),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        data = asdict(self)
+        data["consent"] = self.consent.to_dict() if self.consent else None
+        return data
 
 
 @dataclass(frozen=True)

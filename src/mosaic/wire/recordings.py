@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 
+from mosaic.contracts.consent import consent_from_lines
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -30,6 +31,7 @@ def recording_to_proto(recording: EpisodeRecording) -> pb.EpisodeRecording:
         problem=recording.problem,
         clips=recording.clips,
         path=recording.path,
+        consent_lines=recording.consent.lines if recording.consent else (),
     )
 
 
@@ -53,6 +55,7 @@ def recording_from_proto(run_id: str, message: pb.EpisodeRecording) -> EpisodeRe
         problem=message.problem,
         clips=tuple(message.clips),
         path=tuple(message.path),
+        consent=consent_from_lines(message.consent_lines),
     )
 
 

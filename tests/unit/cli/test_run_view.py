@@ -14,7 +14,7 @@ from mosaic.cli import follow, terminal
 from mosaic.cli.failures import outcome_status
 from mosaic.cli.run_view import progress_line, say_end, say_run
 from mosaic.cli.runs_command import say_runs
-from mosaic.contracts.run_record import Progress, RunRecord, Transition
+from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
 from mosaic.front.run_words import elapsed_s, remaining_s, remarks_of, state_word
 
@@ -183,3 +183,14 @@ def test_live_view_draws_one_line_in_place(monkeypatch: pytest.MonkeyPatch) -> N
         view.show(replace(RUN, stalled="[red]no markup[/red]"))
     for part in ("stalled", "25%", "[red]no markup[/red]", "2,500/10,000", "ETA 15 s"):
         assert part in screen.getvalue()
+
+
+def test_the_origin_is_a_column_where_one_is_not_from_here(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    say_runs([RUN])
+    assert "ORIGIN" not in capsys.readouterr().out
+    say_runs([RUN, replace(RUN, origin=Origin.IMPORTED)])
+    header, here, imported = capsys.readouterr().out.splitlines()
+    assert header.split()[-1] == "ORIGIN"
+    assert (here.split()[-1], imported.split()[-1]) == ("here", "imported")

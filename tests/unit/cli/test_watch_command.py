@@ -1,4 +1,4 @@
-"""What `mosaic watch` submits, and what is asked before a file starts a script."""
+"""What `mosaic watch` submits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from mosaic.cli.main import build_parser, own_words
-from mosaic.cli.script_consent import ask_before_script
 from mosaic.cli.watch_command import watch_document
 from mosaic.contracts.run_config import parse_run_config
-from mosaic.errors import ConfigError, ConsentError, RequestError
-from mosaic.front.script_config import refuse_secrets
-from mosaic.front.started_program import preview, started_program
+from mosaic.errors import ConfigError, RequestError
+from mosaic.front.script_config import preview, refuse_secrets
 from mosaic.watch.config import ScriptConfig
 from mosaic.worker import build_config
 
@@ -112,70 +110,7 @@ def test_what_only_sounds_like_a_secret_is_let_through(words: list[str]) -> None
     refuse_secrets(["python", "train.py", *words])
 
 
-# Consent
-
-
-def from_file(entry_point: str, worker: Any = None, **more: Any) -> dict[str, Any]:
-    return {"entry_point": entry_point, "metadata": {"worker": worker or {}}, **more}
-
-
-@pytest.mark.parametrize(
-    ("config", "command"),
-    [
-        (from_file("script", {"config": {"command": ["a", "b c"]}}), ["a", "b c"]),
-        (from_file("python", arguments=["x.py"]), ["python", "x.py"]),
-        (
-            from_file("/p", {"script": "/s.py", "arguments": ["1"]}, arguments=["2"]),
-            ["/p", "/s.py", "1", "2"],
-        ),
-        (from_file("some_worker"), []),
-        (from_file("python", {"module": "some_worker.cli"}), []),
-        ({"entry_point": 5, "metadata": []}, []),
-        ({}, []),
-        (
-            from_file(
-                "some",
-                {
-                    "config": {
-                        "algo": "dqn",
-                        "extras": {"env_python": "/py", "upstream_path": "/up"},
-                    }
-                },
-            ),
-            ["/py", "/up", "dqn"],
-        ),
-        (from_file("some", {"config": {"algo": "dqn", "extras": {"source": "upstream"}}}), []),
-    ],
-)
-def test_only_programs_of_the_file_need_consent(config: dict[str, Any], command: list[str]) -> None:
-    assert started_program(config) == command
-
-
 def test_the_preview_names_command_folder_and_variables_but_no_value() -> None:
-    worker = {"config": {"command": ["a", "b c"], "cwd": "/here"}}
-    lines = preview(from_file("script", worker, environment={"KEY": "hidden"}))
-    assert lines == ["command: a 'b c'", "folder:  /here", "sets:    KEY"]
-
-
-def test_without_a_terminal_consent_has_to_be_given_in_advance(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
-    config = from_file("python", arguments=["\x1b[2Jx.py"])
-    with pytest.raises(ConsentError, match="needs a confirmation"):
-        ask_before_script(config)
-    assert "\x1b" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("answer", "is_granted"), [("y", True), ("", False), ("no", False)])
-def test_on_a_terminal_it_is_asked(
-    monkeypatch: pytest.MonkeyPatch, answer: str, is_granted: bool
-) -> None:
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr("builtins.input", lambda prompt: answer)
-    config = from_file("python", arguments=["x.py"])
-    if is_granted:
-        ask_before_script(config)
-    else:
-        with pytest.raises(ConsentError):
-            ask_before_script(config)
+    settings = {"command": ["a", "b c"], "cwd": "/here"}
+    document = {"metadata": {"worker": {"config": settings}}, "environment": {"KEY": "hidden"}}
+    assert preview(document) == ["command: a 'b c'", "folder:  /here", "sets:    KEY"]

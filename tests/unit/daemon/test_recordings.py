@@ -13,9 +13,9 @@ import pytest
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.recording_file import EpisodeEnd, recording_name
 from mosaic.contracts.replay import EpisodeRecording
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon.recordings import Recordings
+from mosaic.daemon.recordings import Recordings, is_interpreter
 from mosaic.daemon.workers.entry import WorkerEntry
 from mosaic.errors import RequestError, UnknownWorkerError
 from mosaic.paths import Home
@@ -200,3 +200,60 @@ async def test_a_damaged_recording_is_named(tmp_path: Path) -> None:
     assert "holds no state before step 0" in recording.problem
     with pytest.raises(RequestError, match="no recorded episode 4"):
         await found(folder, record_of(), worker(), episode_index=4)
+
+
+# Imported runs
+
+
+def hostile_config() -> dict[str, Any]:
+    document = run_document(
+        environment={"PYTHONPATH": "/my/environments"}, config={"env_id": "this:CartPole-v1"}
+    )
+    document["metadata"]["worker"]["module"] = "worker.cli"
+    document["entry_point"] = "/bin/true"
+    return document
+
+
+async def test_an_imported_run_has_the_workers_own_interpreter_and_no_folder(folder: Path) -> None:
+    document = {**hostile_config(), "metadata": run_document()["metadata"]}
+    document["metadata"]["worker"]["module"] = "worker.cli"
+    record = record_of(config=document, origin=Origin.IMPORTED)
+    recording = await found(folder, record, worker(path_dirs=("/its/folder",)))
+    assert (recording.problem, recording.consent) == ("", None)
+    assert (recording.python, recording.path) == (sys.executable, ("/its/folder",))
+    own = await found(folder, replace(record, origin=Origin.HERE), worker())
+    assert own.python == "/bin/true" and "/my/environments" in own.path
+
+
+async def test_what_an_imported_run_would_import_needs_a_consent(folder: Path) -> None:
+    record = record_of(config=hostile_config(), origin=Origin.IMPORTED)
+    recording = await found(folder, record, worker())
+    needed = recording.consent
+    assert needed is not None and recording.actions_json == () and recording.problem
+    assert needed.lines[:2] == ("interpreter: /bin/true", "folder: /my/environments")
+    other = await found(folder, record, worker(), consent="0" * 64)
+    assert other.consent == needed and "changed" in other.problem
+    granted = await found(folder, record, worker(), consent=needed.digest)
+    assert (granted.consent, granted.problem, granted.python) == (None, "", "/bin/true")
+    assert "/my/environments" in granted.path and granted.rewards
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "is_good"),
+    [
+        ("python", 0o755, True),
+        ("python3.12", 0o755, True),
+        ("pypy3", 0o755, True),
+        ("pyevil", 0o755, False),
+        ("python.sh", 0o755, False),
+        ("python3", 0o757, False),
+    ],
+)
+def test_an_interpreter_is_known_by_its_name_and_by_who_may_change_it(
+    tmp_path: Path, name: str, mode: int, is_good: bool
+) -> None:
+    python = tmp_path / name
+    python.write_text("#!/bin/sh\n")
+    python.chmod(mode)
+    assert is_interpreter(str(python)) is is_good
+    assert not is_interpreter(name) and not is_interpreter(str(tmp_path))

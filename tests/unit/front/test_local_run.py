@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.errors import CorruptStoreError
 from mosaic.front.local_run import may_leave_its_folder, named_by
 
@@ -17,8 +17,8 @@ def record(folder: Path, **known: Any) -> RunRecord:
     return cast(RunRecord, SimpleNamespace(paths={"run_directory": str(folder)}, **known))
 
 
-@pytest.mark.parametrize("origin", ["here", "script"])
-def test_a_run_made_here_may_name_files_anywhere(origin: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("origin", [Origin.HERE, Origin.SCRIPT])
+def test_a_run_made_here_may_name_files_anywhere(origin: Origin, tmp_path: Path) -> None:
     made = record(tmp_path / "run", origin=origin)
     assert may_leave_its_folder(made)
     elsewhere = str(tmp_path / "study.db")
@@ -26,7 +26,7 @@ def test_a_run_made_here_may_name_files_anywhere(origin: str, tmp_path: Path) ->
 
 
 def test_a_run_that_was_imported_has_its_folder_only(tmp_path: Path) -> None:
-    imported = record(tmp_path / "run", origin="imported")
+    imported = record(tmp_path / "run", origin=Origin.IMPORTED)
     assert not may_leave_its_folder(imported)
     inside = named_by(imported, "a/study.db", "optuna_db_path")
     assert inside == tmp_path / "run" / "a" / "study.db"

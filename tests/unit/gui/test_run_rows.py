@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.contracts.run_record import Progress
+from mosaic.contracts.run_record import Origin, Progress
 from mosaic.contracts.run_state import FailureKind, RunState
 from mosaic.gui.state.run_rows import (
     NONE,
@@ -143,3 +143,20 @@ def test_columns_fill_the_table_and_give_way_in_order(room: int) -> None:
         assert sum(widths.values()) == room
         assert Column.RETURN in widths
     assert (Column.EPISODES in widths) == (room >= 1254)
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_pinned", "marks", "words"),
+    [
+        (Origin.HERE, False, (), ""),
+        (Origin.HERE, True, ("pin",), ""),
+        (Origin.SCRIPT, False, ("script-text-outline",), "recorded by a script"),
+        (Origin.IMPORTED, True, ("import", "pin"), "imported from an archive"),
+    ],
+)
+def test_a_row_tells_where_its_run_comes_from(
+    origin: Origin, is_pinned: bool, marks: tuple[str, ...], words: str
+) -> None:
+    run = record(1, origin=origin, pinned=is_pinned)
+    assert row_of(run).marks == marks
+    assert words in details_of(run)

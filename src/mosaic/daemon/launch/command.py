@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Protocol
+from typing import Protocol
 
+from mosaic.contracts.consent import field_at
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.daemon.launch.environment import build_environment
 from mosaic.daemon.workers.entry import WorkerEntry
@@ -50,12 +51,22 @@ class LaunchCommand:
         """Whether it takes `--config`, registers, and hears commands on its standard input."""
         return self.module is not None
 
+    @property
+    def program_fields(self) -> tuple[str, ...]:
+        capabilities = self.entry.capabilities if self.entry else None
+        return capabilities.program_fields if capabilities else ()
+
+    @property
+    def is_as_installed(self) -> bool:
+        """Whether it is a worker of this installation, in its own interpreter, and all it is told
+        stands in its config."""
+        return self.entry is not None and self.python == self.entry.python and not self.arguments
+
     def starts_a_program(self, config: TrainRunConfig) -> bool:
         """Whether this run is somebody else's program, rather than a worker's own."""
         if self.entry is None or self.entry.capabilities is None:
             return True
-        names = self.entry.capabilities.program_fields
-        return any(_field(config.worker.config, name) for name in names)
+        return any(field_at(config.worker.config, name) for name in self.program_fields)
 
     @property
     def has_stdout_events(self) -> bool:
@@ -104,12 +115,6 @@ def worker_environment(
         gpu_slots=gpu_slots,
         contract=contract,
     )
-
-
-def _field(value: Any, path: str) -> Any:
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
 
 
 def _interpreter(entry_point: str) -> str | None:

@@ -45,9 +45,10 @@ async def run_preflight(
     capacity: Capacity,
     home: Home,
     past: Iterable[RunRecord] = (),
+    is_confirmed: bool = True,
 ) -> list[PreflightResult]:
     """All checks at once, each in a thread; the order of the results is always the same."""
-    subject = Subject(config, command, capacity, home, tuple(past))
+    subject = Subject(config, command, capacity, home, tuple(past), is_confirmed)
     found = await asyncio.gather(*(asyncio.to_thread(check, subject) for check in CHECKS))
     return [result for results in found for result in results]
 

@@ -12,6 +12,8 @@ CHECK = "interpreter"
 
 def check(subject: Subject) -> list[PreflightResult]:
     python = subject.command.python
+    if not subject.may_be_tried:
+        return [PreflightResult(CHECK, True, f"{python} is not tried before it is confirmed")]
     try:
         # A script of one's own may run on any Python; the SDK needs a recent one.
         version = (check_python if subject.command.is_sdk_worker else python_version)(python)

@@ -19,3 +19,9 @@ class Subject:
     home: Home
     # Earlier runs of the same worker and environment, newest first.
     past: tuple[RunRecord, ...] = ()
+    # Whether a person has seen what this run starts. Until then nothing of it is even tried out.
+    is_confirmed: bool = True
+
+    @property
+    def may_be_tried(self) -> bool:
+        return self.is_confirmed or self.command.is_as_installed

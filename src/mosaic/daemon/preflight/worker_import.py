@@ -40,6 +40,9 @@ def check(subject: Subject) -> list[PreflightResult]:
     if entry is not None and entry.python == command.python:
         # It has described itself in this very interpreter.
         return [PreflightResult(CHECK, True, f"{entry.name} is installed ({entry.source})")]
+    if not subject.may_be_tried:
+        # To look for a module is to import the packages that it is in.
+        return [PreflightResult(CHECK, True, "it is not looked for before it is confirmed")]
     return [_check_module(command.python, command.module, command.path_dirs)]
 
 

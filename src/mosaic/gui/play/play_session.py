@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -12,6 +13,7 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError, RunStateError
 from mosaic.gui.async_bridge import Task
+from mosaic.gui.consent_asking import Granted, ask_with_consent, submitted
 from mosaic.gui.live.frame_reader import FrameReader
 from mosaic.gui.state.live_frames import LiveFrames
 from mosaic.gui.state.notices import notice_of
@@ -67,11 +69,20 @@ class PlaySession(QObject):
     # What the page does with it
 
     def start(self) -> None:
-        document = dict(self.plan.document)
-        self._tasks.append(
-            self._workbench.bridge.ask(
-                lambda client: _submit(client, document), self._on_submitted, self._on_refused
-            )
+        document, key = dict(self.plan.document), uuid.uuid4().hex
+
+        async def submit(client: AsyncTrainerClient, granted: Granted) -> RunRecord:
+            submission = await submitted(client, document, key, granted)
+            return await client.get_run(submission.run_id)
+
+        ask_with_consent(
+            self._workbench.state,
+            self._workbench.bridge,
+            submit,
+            self._on_submitted,
+            self._on_refused,
+            subject=str(document.get("run_name", "Playing")),
+            begun=self._tasks.append,
         )
 
     def send(self, commands: Sequence[dict[str, Any]]) -> None:
@@ -223,11 +234,6 @@ class PlaySession(QObject):
         # A run that is over is no surprise: that it is will be told in a moment.
         if not isinstance(error, RunStateError):
             self.unheard.emit(error)
-
-
-async def _submit(client: AsyncTrainerClient, document: dict[str, Any]) -> RunRecord:
-    submission = await client.submit(document)
-    return await client.get_run(submission.run_id)
 
 
 async def _send(client: AsyncTrainerClient, run_id: str, commands: list[dict[str, Any]]) -> None:

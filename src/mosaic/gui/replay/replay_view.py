@@ -16,6 +16,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
 from mosaic.front.replay_files import write_movie, write_picture
 from mosaic.gui.async_bridge import Task
+from mosaic.gui.consent_asking import ask_with_consent, recorded
 from mosaic.gui.replay import keys
 from mosaic.gui.replay.player_panel import Offers, PlayerPanel
 from mosaic.gui.replay.replay_side import ReplaySide
@@ -63,6 +64,7 @@ class ReplayView(StagePage):
         self._wanted_episode: int | None = None
         self._recording: EpisodeRecording | None = None
         self._asking: list[Task] = []
+        self._granted: set[str] = set()  # what a person wants to run, while the window is open
         self._thread: SimulationThread | None = None
         self._jobs: dict[SimulationJob, str] = {}
         self._mail = _Mail(self)
@@ -139,12 +141,15 @@ class ReplayView(StagePage):
         self._heading.setText(f"Episode {episode_index:,}")
         self.panel.show_message("Reading the recording…")
         run_id = self._run_id
-        self._asking.append(
-            self._workbench.bridge.ask(
-                lambda client: client.get_recording(run_id, episode_index),
-                self.show_recording,
-                self._on_failed,
-            )
+        ask_with_consent(
+            self._workbench.state,
+            self._workbench.bridge,
+            lambda client, granted: recorded(client, run_id, episode_index, granted),
+            self.show_recording,
+            self._on_failed,
+            subject=self._title.text(),
+            granted=self._granted,
+            begun=self._asking.append,
         )
 
     def verify(self) -> None:

@@ -153,8 +153,8 @@ class RowDelegate(QStyledItemDelegate):
         painter.drawText(place.adjusted(_ICON + 6, 0, 8, 0), _LEFT, row.word)
 
     def _paint_name(self, painter: QPainter, place: QRect, row: RunRow) -> None:
-        if row.is_pinned:
-            picture = self._picture("pin", self._theme.palette.muted)
+        for mark in reversed(row.marks):
+            picture = self._picture(mark, self._theme.palette.muted)
             top = place.y() + (place.height() - 12) // 2
             painter.drawPixmap(QRect(place.right() - 12, top, 12, 12), picture)
             place = place.adjusted(0, 0, -18, 0)

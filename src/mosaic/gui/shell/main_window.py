@@ -10,6 +10,7 @@ from mosaic.gui.launch.launch_panel import LaunchPanel
 from mosaic.gui.runs.runs_panel import RunsPanel
 from mosaic.gui.shell.about_overlay import AboutOverlay
 from mosaic.gui.shell.connection_banner import ConnectionBanner
+from mosaic.gui.shell.consent_overlay import ConsentOverlay
 from mosaic.gui.shell.dock_shares import DockShares
 from mosaic.gui.shell.full_screen import FullScreen
 from mosaic.gui.shell.header import Header
@@ -127,6 +128,8 @@ class MainWindow(QMainWindow):
         self.palette_overlay = CommandPalette(workbench, self)
         self.shortcuts_overlay = ShortcutsOverlay(workbench.commands, self)
         self.about_overlay = AboutOverlay(workbench.home, self)
+        self.consent_overlay = ConsentOverlay(self)
+        workbench.state.consent_asked.connect(self.consent_overlay.ask)
         parts = WindowParts(
             window=self,
             launch_dock=self.launch_dock,

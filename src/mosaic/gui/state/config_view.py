@@ -11,6 +11,7 @@ from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.front.human import amount, count, duration, moment
+from mosaic.front.run_words import origin_words
 from mosaic.gui.state.tab_presence import object_in, worker_settings
 from mosaic.worker.summary import masked
 
@@ -180,6 +181,8 @@ def _run(record: RunRecord, config: Mapping[str, Any]) -> tuple[Setting, ...]:
         Setting("attempt", count(record.attempt)),
         Setting("priority", count(record.priority)),
     ]
+    if origin := origin_words(record):
+        found.append(Setting("origin", origin))
     if record.group:
         found.append(Setting("group", record.group))
     if record.checkpoint_uri:

@@ -10,8 +10,13 @@ from typing import Any
 
 from mosaic.contracts.variable_secrecy import SecrecyRules
 from mosaic.errors import MosaicError
-from mosaic.front.script_config import WORKER, WatchedScript, refuse_secrets, script_document
-from mosaic.front.started_program import preview
+from mosaic.front.script_config import (
+    WORKER,
+    WatchedScript,
+    preview,
+    refuse_secrets,
+    script_document,
+)
 from mosaic.gui.state.form_fields import Field, Kind, field_of
 from mosaic.gui.state.launch_fields import (
     RECORDING,

@@ -9,13 +9,14 @@ import time
 from dataclasses import dataclass
 from enum import IntEnum
 
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.front.human import age, count, moment
-from mosaic.front.run_words import elapsed_s, remaining_s, state_word, steps_text
+from mosaic.front.run_words import elapsed_s, origin_words, remaining_s, state_word, steps_text
 from mosaic.front.training_config import label
 
 NONE = "–"
+_ORIGIN_MARKS = {Origin.SCRIPT: ("script-text-outline",), Origin.IMPORTED: ("import",)}
 _SEED = re.compile(r"(?:^|-)seed(\d+)(?=-|$)")
 _SI = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -84,7 +85,7 @@ class RunRow:
     speed: str
     episodes: str
     started: str
-    is_pinned: bool
+    marks: tuple[str, ...]  # icons behind the name: where the run comes from, that it is pinned
 
     def text(self, column: Column) -> str:
         match column:
@@ -132,7 +133,7 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
         speed=NONE if not speed else speed_text(speed),
         episodes=count(progress.episodes) if progress.episodes else NONE,
         started=age(record.created_at, at),
-        is_pinned=record.pinned,
+        marks=(*_ORIGIN_MARKS.get(record.origin, ()), *(("pin",) if record.pinned else ())),
     )
 
 
@@ -152,6 +153,8 @@ def details_of(record: RunRecord) -> str:
             lines.append(remark)
     if record.failure is not None and record.failure.message:
         lines.append(record.failure.message)
+    if origin := origin_words(record):
+        lines.append(origin)
     if record.pinned:
         lines.append("pinned: never chosen by `mosaic clean`")
     return "\n".join(lines)

@@ -10,6 +10,7 @@ from psygnal import Signal
 from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.environment_info import EnvironmentInfo
 from mosaic.contracts.run_record import RunRecord
+from mosaic.gui.state.consent_question import ConsentQuestion
 from mosaic.gui.state.live_watch import LiveWatch
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.run_colours import RunColours
@@ -37,6 +38,7 @@ class WorkbenchState:
     form_asked = Signal(object)  # FormTarget
     tab_asked = Signal(str)  # the id of a tab that shall come to the front
     said = Signal(object)  # Notice
+    consent_asked = Signal(object)  # ConsentQuestion
 
     def __init__(self) -> None:
         self.runs = RunsState()
@@ -152,6 +154,9 @@ class WorkbenchState:
 
     def say(self, notice: Notice) -> None:
         self.said.emit(notice)
+
+    def ask_consent(self, question: ConsentQuestion) -> None:
+        self.consent_asked.emit(question)
 
     def _on_runs_removed(self, gone: frozenset[str]) -> None:
         self.select(run for run in self.selection if run not in gone)

@@ -175,6 +175,7 @@ class WelcomeView(StagePage):
             [document(example, self._surroundings())],
             lambda submissions: self._on_submitted(example, submissions),
             lambda error: self._on_refused(example, error),
+            is_own=True,
         )
 
     def _on_submitted(self, example: Example, submissions: list[Submission]) -> None:

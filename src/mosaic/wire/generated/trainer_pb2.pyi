@@ -7,28 +7,32 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SubmitRunRequest(_message.Message):
-    __slots__ = ("config_json", "client_key", "dry_run")
+    __slots__ = ("config_json", "client_key", "dry_run", "consent")
     CONFIG_JSON_FIELD_NUMBER: _ClassVar[int]
     CLIENT_KEY_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    CONSENT_FIELD_NUMBER: _ClassVar[int]
     config_json: str
     client_key: str
     dry_run: bool
-    def __init__(self, config_json: _Optional[str] = ..., client_key: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+    consent: str
+    def __init__(self, config_json: _Optional[str] = ..., client_key: _Optional[str] = ..., dry_run: _Optional[bool] = ..., consent: _Optional[str] = ...) -> None: ...
 
 class SubmitRunResponse(_message.Message):
-    __slots__ = ("run_id", "created", "digest", "command", "preflight")
+    __slots__ = ("run_id", "created", "digest", "command", "preflight", "consent_lines")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     CREATED_FIELD_NUMBER: _ClassVar[int]
     DIGEST_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     PREFLIGHT_FIELD_NUMBER: _ClassVar[int]
+    CONSENT_LINES_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     created: bool
     digest: str
     command: _containers.RepeatedScalarFieldContainer[str]
     preflight: _containers.RepeatedCompositeFieldContainer[PreflightResult]
-    def __init__(self, run_id: _Optional[str] = ..., created: _Optional[bool] = ..., digest: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., preflight: _Optional[_Iterable[_Union[PreflightResult, _Mapping]]] = ...) -> None: ...
+    consent_lines: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_id: _Optional[str] = ..., created: _Optional[bool] = ..., digest: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., preflight: _Optional[_Iterable[_Union[PreflightResult, _Mapping]]] = ..., consent_lines: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PreflightResult(_message.Message):
     __slots__ = ("check", "ok", "message", "fix", "required")
@@ -784,17 +788,19 @@ class ListStepsResponse(_message.Message):
     def __init__(self, steps: _Optional[_Iterable[_Union[StepRow, _Mapping]]] = ..., next_cursor: _Optional[int] = ...) -> None: ...
 
 class GetRecordingRequest(_message.Message):
-    __slots__ = ("run_id", "episode_index", "attempt")
+    __slots__ = ("run_id", "episode_index", "attempt", "consent")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     EPISODE_INDEX_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    CONSENT_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     episode_index: int
     attempt: int
-    def __init__(self, run_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
+    consent: str
+    def __init__(self, run_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., attempt: _Optional[int] = ..., consent: _Optional[str] = ...) -> None: ...
 
 class EpisodeRecording(_message.Message):
-    __slots__ = ("episode", "attempt", "env_id", "maker", "python", "settings_json", "start_json", "start_state", "lead", "action_dtype", "action_shape", "actions", "rewards", "actions_json", "problem", "clips", "path")
+    __slots__ = ("episode", "attempt", "env_id", "maker", "python", "settings_json", "start_json", "start_state", "lead", "action_dtype", "action_shape", "actions", "rewards", "actions_json", "problem", "clips", "path", "consent_lines")
     EPISODE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
@@ -812,6 +818,7 @@ class EpisodeRecording(_message.Message):
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     CLIPS_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
+    CONSENT_LINES_FIELD_NUMBER: _ClassVar[int]
     episode: EpisodeRow
     attempt: int
     env_id: str
@@ -829,7 +836,8 @@ class EpisodeRecording(_message.Message):
     problem: str
     clips: _containers.RepeatedScalarFieldContainer[str]
     path: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, episode: _Optional[_Union[EpisodeRow, _Mapping]] = ..., attempt: _Optional[int] = ..., env_id: _Optional[str] = ..., maker: _Optional[str] = ..., python: _Optional[str] = ..., settings_json: _Optional[str] = ..., start_json: _Optional[str] = ..., start_state: _Optional[bytes] = ..., lead: _Optional[int] = ..., action_dtype: _Optional[str] = ..., action_shape: _Optional[_Iterable[int]] = ..., actions: _Optional[bytes] = ..., rewards: _Optional[bytes] = ..., actions_json: _Optional[str] = ..., problem: _Optional[str] = ..., clips: _Optional[_Iterable[str]] = ..., path: _Optional[_Iterable[str]] = ...) -> None: ...
+    consent_lines: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, episode: _Optional[_Union[EpisodeRow, _Mapping]] = ..., attempt: _Optional[int] = ..., env_id: _Optional[str] = ..., maker: _Optional[str] = ..., python: _Optional[str] = ..., settings_json: _Optional[str] = ..., start_json: _Optional[str] = ..., start_state: _Optional[bytes] = ..., lead: _Optional[int] = ..., action_dtype: _Optional[str] = ..., action_shape: _Optional[_Iterable[int]] = ..., actions: _Optional[bytes] = ..., rewards: _Optional[bytes] = ..., actions_json: _Optional[str] = ..., problem: _Optional[str] = ..., clips: _Optional[_Iterable[str]] = ..., path: _Optional[_Iterable[str]] = ..., consent_lines: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SearchLogsRequest(_message.Message):
     __slots__ = ("run_ids", "text", "is_regex", "ignore_case", "stream", "limit")

@@ -159,3 +159,36 @@ def test_damaged_manifest_is_refused(tmp_path: Path) -> None:
     (tmp_path / "my-exp.state" / "manifest.json").write_text("{")
     with pytest.raises(CheckpointError, match="damaged"):
         detect_policy(path)
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        {**DESCRIPTION, "env_id": "this:CartPole-v1"},
+        {**DESCRIPTION, "env_id": "my.package:Acrobot-v1"},
+        {**DESCRIPTION, "arguments": {"env_kwargs": {"xml_file": "/tmp/ant.xml"}}},
+        {**DESCRIPTION, "arguments": {"env_kwargs": {"x": "os:system"}}},
+    ],
+)
+def test_what_only_a_person_may_say_is_not_taken_from_a_file(
+    tmp_path: Path, description: dict[str, Any]
+) -> None:
+    path = save_checkpoint(tmp_path, description)
+    with pytest.raises(ConfigError, match="a file beside") as refused:
+        detect_policy(path)
+    assert "say it yourself" in refused.value.hint
+    kwargs = {"xml_file": "/tmp/mine.xml"}
+    source = detect_policy(path, env_id="my:Acrobot-v1", env_kwargs=kwargs)
+    assert (source.env_id, source.env_kwargs) == ("my:Acrobot-v1", kwargs)
+
+
+@pytest.mark.parametrize("place", ["config beside the runs", "name of the folder"])
+def test_neither_a_config_nor_a_folder_names_a_module(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "runs" / "RUN"
+    if place == "name of the folder":
+        folder = folder / "this%3ACartPole-v1__ppo__1__17"
+    else:
+        config = tmp_path / "configs" / "config-RUN.json"
+        save_trainer_config(config, algo="ppo", env_id="this:CartPole-v1")
+    with pytest.raises(ConfigError, match="a file beside"):
+        detect_policy(save_weights(folder))

@@ -1,0 +1,298 @@
+"""What of a config or a recording a person has to see before it runs, and how it is shown. Pure.
+
+The workers of this installation, in their own interpreters, with environments they know, run
+unasked. Programs of others, modules that a text names, variables that run something and arguments
+that may name a file or a function do not: they are shown as lines, and a consent is the hash of
+exactly these lines. Who consents to one thing has consented to nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mosaic.contracts.hostile_text import is_run_id
+from mosaic.contracts.run_config import TrainRunConfig
+from mosaic.contracts.running_variables import running_variables
+from mosaic.errors import ConsentError
+
+# In the metadata of a config: the run that it was read from.
+CONFIG_OF = "config_of"
+# Packages of which an import does nothing but register their environments.
+ENVIRONMENT_PACKAGES = frozenset(
+    {
+        *("gymnasium", "ale_py", "minigrid", "miniworld", "gymnasium_robotics", "highway_env"),
+        *("mo_gymnasium", "metaworld"),
+    }
+)
+_LONGEST_LINE = 2000
+_LONGEST_WORD = 64
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[0-9]+)?")
+# `package.module:name` and `module:Name-v0`; not cuda:0, 10:30, http://…, a tag or a sentence.
+_MODULE_NAME = re.compile(r"[^\s:]+\.[^\s:/]+:[A-Za-z_][\w./-]*|[^\s:/]+:\S+-v[0-9]+")
+_ENVIRONMENT_KEY = re.compile(r"env|stage|curricul|task|game", re.IGNORECASE)
+# Words in the name of an argument whose text may be a file, a function or another environment.
+_FOREIGN_WORDS = frozenset(
+    {
+        *("file", "files", "filename", "path", "paths", "dir", "directory", "folder", "root"),
+        *("xml", "mjcf", "urdf", "rom", "asset", "assets", "model", "scene", "texture"),
+        *("module", "package", "import", "entry", "point", "function", "callable", "factory"),
+        *("class", "cls", "wrapper", "wrappers", "plugin", "library", "lib", "so", "loader"),
+        *("command", "cmd", "exec", "executable", "python", "program", "script", "shell"),
+        *("env", "environment", "url", "uri", "host", "address", "pickle"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Consent:
+    """Lines that a person is shown; the digest says that it was these."""
+
+    lines: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"lines": list(self.lines), "digest": self.digest}
+
+
+def consent_from_lines(lines: Iterable[str]) -> Consent | None:
+    """None where there is nothing to consent to."""
+    found = tuple(map(str, lines))
+    return Consent(found) if found else None
+
+
+# Asking, and answering
+
+
+def consent_error(needed: Consent, given: str | None, subject: str) -> ConsentError:
+    """`subject`: what would run it, as the beginning of a sentence."""
+    sentence = f"{subject} runs code that did not come with this installation"
+    if given:
+        sentence = f"{subject} does not run what was confirmed: it has changed since"
+    return ConsentError(
+        sentence,
+        hint="look at what it would run, then confirm it: --yes, or consent= in Python",
+        **needed.to_dict(),
+    )
+
+
+def consent_asked(error: ConsentError) -> Consent | None:
+    """What an error asks to be confirmed; None where it asks for nothing of the kind."""
+    lines = error.details.get("lines")
+    return consent_from_lines(lines) if isinstance(lines, list | tuple) else None
+
+
+def is_granted(needed: Consent | None, given: str | None, *, is_own: bool) -> bool:
+    """`given` is the digest somebody confirmed, empty when nobody was asked yet. Where it is
+    None, the caller wrote the config and needs no question, unless it is not theirs."""
+    return needed is None or given == needed.digest or (given is None and is_own)
+
+
+# Configs
+
+
+def needed_for_config(
+    config: TrainRunConfig,
+    command: Sequence[str],
+    *,
+    is_as_installed: bool,
+    program_fields: Iterable[str] = (),
+    file_digest: Callable[[str], str] = lambda _: "",
+) -> Consent | None:
+    """`command`: the whole of it; `is_as_installed`: whether it is a worker's own, as announced.
+
+    `file_digest` gives the SHA-256 of a script, or nothing for what is no script.
+    """
+    settings = config.worker.config
+    fields = [(path, value) for path in program_fields if (value := field_at(settings, path))]
+    lines = [] if is_as_installed else [_line("command", shlex.join(command))]
+    lines += [_line(path.rpartition(".")[2], _as_words(value)) for path, value in fields]
+    words = [] if is_as_installed else list(command)
+    for _, value in fields:
+        words += map(str, value) if isinstance(value, list) else [str(value)]
+    for word in dict.fromkeys(words):
+        if digest := file_digest(word):
+            lines.append(_line("script", f"{word} (SHA-256 {digest})"))
+    for name, text in running_variables(config.environment).items():
+        lines.append(_line("variable", f"{name}={text}"))
+    lines += _foreign_settings(settings, shown_already=[path for path, _ in fields])
+    return consent_from_lines(lines)
+
+
+def runs_named(config: Mapping[str, Any], runs_folder: Path) -> set[str]:
+    """Ids of the runs that a config, or anything it does, comes from."""
+    metadata = config.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    lineage = metadata.get("lineage")
+    named = {str(metadata.get(CONFIG_OF, ""))}
+    if isinstance(lineage, dict):
+        named.add(str(lineage.get("parent_run", "")))
+    for _, text in _texts(config, ""):
+        named |= _run_folders(text, runs_folder)
+    return {name for name in named if is_run_id(name)}
+
+
+def field_at(settings: Any, path: str) -> Any:
+    """The value of a dotted path; None where there is none."""
+    for name in path.split("."):
+        settings = settings.get(name) if isinstance(settings, dict) else None
+    return settings
+
+
+# Recordings
+
+
+def needed_for_recording(
+    settings: Mapping[str, Any],
+    python: str,
+    folders: Iterable[str],
+    options: Mapping[str, Any] | None = None,
+) -> Consent | None:
+    """For making an environment again as a run from elsewhere says.
+
+    None: an environment of this installation, with plain arguments. Then neither the interpreter
+    nor the folders it names are needed, see `as_known_here`. `options`: those of its reset.
+    """
+    found = _foreign_settings({**settings, "reset_kwargs": options or {}})
+    entry_point = settings.get("entry_point", "")
+    if entry_point and _package(entry_point) not in ENVIRONMENT_PACKAGES:
+        found.insert(0, _line("calls", str(entry_point)))
+    if not found:
+        return None
+    lines = [_line("interpreter", python)]
+    lines += [_line("folder", folder) for folder in folders]
+    lines.append(_line("environment", str(settings.get("env_id", ""))))
+    return Consent((*lines, *found))
+
+
+def as_known_here(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same settings, with a package to import in place of a function to call."""
+    if "entry_point" not in settings:
+        return dict(settings)
+    return {**settings, "entry_point": _package(settings["entry_point"])}
+
+
+# What needs a look
+
+
+def names_module(text: str, key: str = "") -> bool:
+    """Whether a text may be `module:something`, so that using it imports the module."""
+    if _ENVIRONMENT_KEY.search(key):
+        return ":" in text  # whatever stands before the colon, an import of it can be tried
+    return _MODULE_NAME.fullmatch(text) is not None
+
+
+def is_plain(key: str, value: Any) -> bool:
+    """Whether an argument of an environment is a number, a switch or a short word, and its name
+    does not say that it is a file, a function or another environment."""
+    if value is None or isinstance(value, bool | int | float):
+        return True
+    if isinstance(value, str):
+        words = re.split(r"[^a-z]+", re.sub(r"([a-z])([A-Z])", r"\1_\2", key).lower())
+        is_word = _PLAIN_WORD.fullmatch(value) is not None and len(value) <= _LONGEST_WORD
+        opens_window = "render" in words and value == "human"
+        return (not value or is_word) and _FOREIGN_WORDS.isdisjoint(words) and not opens_window
+    if isinstance(value, list | tuple):
+        return all(is_plain(key, item) for item in value)
+    if isinstance(value, Mapping):
+        return all(is_plain(f"{key}_{name}", item) for name, item in value.items())
+    return False
+
+
+def foreign_arguments(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Those arguments of an environment that are not plain."""
+    return {name: value for name, value in kwargs.items() if not is_plain(str(name), value)}
+
+
+def _foreign_settings(
+    settings: Mapping[str, Any], shown_already: Sequence[str] = ("entry_point",)
+) -> list[str]:
+    lines = []
+    for path, text in _texts(settings, ""):
+        is_argument = any(piece.endswith("kwargs") for piece in path.split("."))
+        if path not in shown_already and not is_argument and names_module(text, path):
+            lines.append(_line("imports", f"{text.rpartition(':')[0]}, for {path} = {text!r}"))
+    for path, kwargs in _arguments(settings, ""):
+        for name, value in foreign_arguments(kwargs).items():
+            lines.append(_line("argument", f"{path}.{name} = {json.dumps(value, default=str)}"))
+    return lines
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text, and every key, with the dotted path of where it stands."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            where = f"{path}.{key}" if path else str(key)
+            if ":" in str(key):
+                yield path, str(key)
+            yield from _texts(item, where)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item, path)
+
+
+def _arguments(value: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every `kwargs` of an environment, however deep."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            where = f"{path}.{key}" if path else str(key)
+            if str(key).endswith("kwargs"):
+                yield where, item if isinstance(item, Mapping) else {"": item}
+            else:
+                yield from _arguments(item, where)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _arguments(item, path)
+
+
+def _run_folders(text: str, runs_folder: Path) -> set[str]:
+    if "/" not in text:
+        return set()
+    pieces, before = Path(text).parts, runs_folder.parts
+    if pieces[: len(before)] == before:
+        return set(pieces[len(before) : len(before) + 1])
+    # By whatever way a path leads there, the name of the folder is that of the run.
+    return {piece for piece in pieces if is_run_id(piece)}
+
+
+def _package(entry_point: Any) -> str:
+    package = str(entry_point).partition(":")[0].partition(".")[0]
+    return package if package in ENVIRONMENT_PACKAGES else ""
+
+
+# Lines
+
+
+def shown(text: str) -> str:
+    """As one line without anything that could make it look like another."""
+    safe = "".join(
+        character.encode("unicode_escape", "backslashreplace").decode()
+        if unicodedata.category(character)[0] == "C"
+        or unicodedata.category(character) in ("Zl", "Zp")
+        else character
+        for character in text
+    )
+    if len(safe) <= _LONGEST_LINE:
+        return safe
+    digest = hashlib.sha256(safe.encode()).hexdigest()
+    return f"{safe[:_LONGEST_LINE]}… ({len(safe):,} characters, SHA-256 {digest})"
+
+
+def _line(name: str, text: str) -> str:
+    return shown(f"{name}: {text}")
+
+
+def _as_words(value: Any) -> str:
+    return shlex.join(map(str, value)) if isinstance(value, list) else str(value)
