@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QVBoxLayout, QWidget
 
@@ -77,6 +77,13 @@ class MainWindow(QMainWindow):
         self.snackbar.dismiss()  # its timer ends with it
         super().closeEvent(event)
         self.closed.emit()
+
+    def event(self, event: QEvent) -> bool:
+        """Layouts come before paint: what appears inside a scroll area squeezes its neighbours
+        until the area has grown, and that must not be seen."""
+        if event.type() == QEvent.Type.UpdateRequest:
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
