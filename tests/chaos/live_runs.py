@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mosaic.fastlane.layout import DEFAULT_MAX_DIM, DEFAULT_SLOTS, Geometry
+from mosaic.fastlane.scaling import fitted_size
 from mosaic.fastlane.tiling import Picture
 from tests import journal_lines
 from tests.chaos.chaos_daemon import ChaosDaemon
@@ -61,7 +63,11 @@ class Kind(NamedTuple):
             assert run.progress.steps == steps, run.run_name
 
 
-LINE = SIDE // 40  # between tiles
+# A frame as it is shared: the tiles of a run divide its memory, so it is thinned.
+TILE = fitted_size(
+    SIDE, SIDE, DEFAULT_MAX_DIM, Geometry.within(DEFAULT_SLOTS, DEFAULT_MAX_DIM).frame_bytes
+)[0]
+LINE = TILE // 40  # between tiles
 TRAINING = Kind("cleanrl", 2, False)
 TRAINING_IN_PROCESSES = Kind("cleanrl", 4, True)
 SCRIPT = Kind("script", 1, False)
@@ -70,13 +76,13 @@ SCRIPT_WITH_PROCESSES = Kind("script", 3, True)
 
 def is_whole(picture: Picture) -> bool:
     """Each tile of one shade."""
-    place = SIDE + LINE
+    place = TILE + LINE
     columns, rows = (picture.width + LINE) // place, (picture.height + LINE) // place
     size = (columns * place - LINE, rows * place - LINE)
     assert picture[:2] == size, f"a picture of {picture[:2]}"
     pixels = np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width, 3)
     tiles = [
-        pixels[row * place :, column * place :][:SIDE, :SIDE]
+        pixels[row * place :, column * place :][:TILE, :TILE]
         for row in range(rows)
         for column in range(columns)
     ]
