@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 
 import pytest
@@ -32,6 +33,11 @@ def test_a_run_has_eight_megabytes_whatever_it_shows(slots: int, max_dim: int) -
 
 def test_four_large_frames_fit_as_they_are() -> None:
     assert Geometry.within(4, 480).frame_bytes == 480 * 480 * 3
+
+
+def test_eight_large_frames_become_smaller() -> None:
+    side = math.isqrt(Geometry.within(8, 480).frame_bytes // 3)
+    assert side == 341
 
 
 @pytest.mark.parametrize(("asked", "given"), [(0, 1), (-3, 1), (1000, MAX_SLOTS)])
