@@ -6,6 +6,8 @@ import os
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
+import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,3 +76,29 @@ def application(
 def lonely(tmp_path: Path, open_application: Callable[[Home], Application]) -> Application:
     """A window whose feeds are not started: for widgets that are shown given state."""
     return open_application(Home(tmp_path))
+
+
+@pytest.fixture
+def x_server() -> Iterator[str]:
+    """A screen that nobody sees."""
+    program = shutil.which("Xvfb")
+    if program is None:
+        pytest.skip("Xvfb is not installed: tools/install_display_libraries.sh --with-xvfb")
+    reading, writing = os.pipe()
+    command = [
+        program,
+        "-displayfd",
+        str(writing),
+        "-screen",
+        "0",
+        "1280x800x24",
+        "-nolisten",
+        "tcp",
+    ]
+    with subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
+        os.close(writing)
+        try:
+            with os.fdopen(reading) as number:
+                yield f":{number.readline().strip()}"
+        finally:
+            server.terminate()
