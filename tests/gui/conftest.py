@@ -6,6 +6,7 @@ import os
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
+import random
 import shutil
 import subprocess
 import threading
@@ -17,14 +18,36 @@ import pytest
 pytest.importorskip("PySide6", reason="PySide6 (extra `gui`) is not installed")
 
 from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QApplication
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
+from mosaic.gui.theme import fonts
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness, running_daemon
 
 WAIT_MS = 30_000
+# Set by `tools/window_matrix.py`: the seed of another order, and a file with another font.
+ORDER, FONT = "MOSAIC_TEST_ORDER", "MOSAIC_TEST_FONT"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """File after file, as their daemons want it, but no file and no test in its usual place."""
+    if ORDER in os.environ:
+        chance = random.Random(os.environ[ORDER])
+        files = list(dict.fromkeys(item.path for item in items))
+        chance.shuffle(files)
+        chance.shuffle(items)
+        items.sort(key=lambda item: files.index(item.path))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def other_font(qapp: QApplication) -> None:
+    """Words in a font that is wider or narrower than ours: nothing may depend on its size."""
+    if FONT in os.environ:
+        number = QFontDatabase.addApplicationFont(os.environ[FONT])
+        fonts.SANS = QFontDatabase.applicationFontFamilies(number)[0]
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ from PySide6.QtWidgets import QApplication
 
 from mosaic import gui
 from mosaic.gui.theme import fonts
+from tests.gui.conftest import FONT
 
+pytestmark = pytest.mark.skipif(FONT in os.environ, reason="this is about the window's own fonts")
 _HEAD = '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">'
 NO_FONTS = f"{_HEAD}<fontconfig></fontconfig>"
 # A desktop that bends letters to the pixels as far as possible, which makes them wider.
