@@ -7,10 +7,11 @@ import functools
 import re
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QSize, Qt, QTemporaryDir, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle
 
 from mosaic.gui.theme import fonts, tokens
 from mosaic.gui.theme.icons import icon
@@ -66,7 +67,7 @@ class Theme(QObject):
         sheet = style_sheet(self.palette, self._pictures())
         if sheet == self._application.styleSheet():
             return  # it wears this already, and dressing visits every widget
-        self._application.setStyle("Fusion")
+        self._application.setStyle(_Style("Fusion"))
         self._application.setFont(fonts.words(tokens.FONT))
         self._application.setPalette(_qt_palette(self.palette))
         self._application.setStyleSheet(sheet)
@@ -86,6 +87,17 @@ class Theme(QObject):
                 icon(name, colour).pixmap(_CHECK_SIZE).save(str(path))
             paths[key] = path.as_posix()
         return paths
+
+
+class _Style(QProxyStyle):
+    """Tool tips show what they are given: names and messages come from runs, and Qt would take
+    what looks like markup for markup, pictures and all."""
+
+    def polish(self, what: Any, /) -> None:
+        # Qt's own class, which has no text yet when it is polished for the first time.
+        if isinstance(what, QLabel) and what.inherits("QTipLabel"):
+            what.setTextFormat(Qt.TextFormat.PlainText)
+        super().polish(what)
 
 
 @functools.cache
