@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-
-os.environ["QT_QPA_PLATFORM"] = "offscreen"
-
 import random
 import shutil
 import subprocess
@@ -27,6 +24,9 @@ from mosaic.gui.theme import fonts
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness, running_daemon
 
+# Large enough for a window and its menus also where a pixel of ours is four of the screen.
+SCREEN = Path(__file__).with_name("screen.json")
+os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={SCREEN}"
 WAIT_MS = 30_000
 # Set by `tools/window_matrix.py`: the seed of another order, and a file with another font.
 ORDER, FONT = "MOSAIC_TEST_ORDER", "MOSAIC_TEST_FONT"
