@@ -80,9 +80,12 @@ def open_application(
         # A new window dresses every widget that still lives: the old ones must not pile up.
         application.window.deleteLater()
         QCoreApplication.sendPostedEvents(application.window, QEvent.Type.DeferredDelete)
-    left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
-    ours = [thread.name for thread in left if thread.name.startswith("mosaic")]
-    assert not ours, f"threads left behind: {ours}"
+    started = set(threading.enumerate()) - before
+    ours = [thread for thread in started if thread.name.startswith("mosaic")]
+    for thread in ours:
+        thread.join(WAIT_MS / 1000)  # told to end; a window does not wait for it
+    left = [thread.name for thread in ours if thread.is_alive()]
+    assert not left, f"threads left behind: {left}"
 
 
 @pytest.fixture
