@@ -4,13 +4,17 @@
 # missing then is said by `mosaic gui`.
 set -eu
 
-packages="libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0
+command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1 || exit 0
+
+# Newer releases have it under another name.
+glib=libglib2.0-0t64
+apt-cache show "$glib" >/dev/null 2>&1 || glib=libglib2.0-0
+packages="$glib libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-randr0
 libxcb-render-util0 libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-xfixes0 libxcb-xkb1 libx11-xcb1
-libxkbcommon0 libxkbcommon-x11-0 libdbus-1-3 libegl1 libgl1 libwayland-cursor0 libfontconfig1"
+libxkbcommon0 libxkbcommon-x11-0 libdbus-1-3 libegl1 libgl1 libwayland-client0
+libwayland-cursor0 libfontconfig1"
 # Only for the tests that open a real window where there is no screen.
 [ "${1:-}" = "--with-xvfb" ] && packages="$packages xvfb"
-
-command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1 || exit 0
 
 missing=""
 for package in $packages; do

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-
-os.environ["QT_QPA_PLATFORM"] = "offscreen"
-
+import random
+import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,14 +15,39 @@ import pytest
 pytest.importorskip("PySide6", reason="PySide6 (extra `gui`) is not installed")
 
 from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QApplication
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
+from mosaic.gui.theme import fonts
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness, running_daemon
 
+# Large enough for a window and its menus also where a pixel of ours is four of the screen.
+SCREEN = Path(__file__).with_name("screen.json")
+os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={SCREEN}"
 WAIT_MS = 30_000
+# Set by `tools/window_matrix.py`: the seed of another order, and a file with another font.
+ORDER, FONT = "MOSAIC_TEST_ORDER", "MOSAIC_TEST_FONT"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """File after file, as their daemons want it, but no file and no test in its usual place."""
+    if ORDER in os.environ:
+        chance = random.Random(os.environ[ORDER])
+        files = list(dict.fromkeys(item.path for item in items))
+        chance.shuffle(files)
+        chance.shuffle(items)
+        items.sort(key=lambda item: files.index(item.path))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def other_font(qapp: QApplication) -> None:
+    """Words in a font that is wider or narrower than ours: nothing may depend on its size."""
+    if FONT in os.environ:
+        number = QFontDatabase.addApplicationFont(os.environ[FONT])
+        fonts.SANS = QFontDatabase.applicationFontFamilies(number)[0]
 
 
 @pytest.fixture
@@ -55,9 +80,12 @@ def open_application(
         # A new window dresses every widget that still lives: the old ones must not pile up.
         application.window.deleteLater()
         QCoreApplication.sendPostedEvents(application.window, QEvent.Type.DeferredDelete)
-    left = [thread for thread in set(threading.enumerate()) - before if thread.is_alive()]
-    ours = [thread.name for thread in left if thread.name.startswith("mosaic")]
-    assert not ours, f"threads left behind: {ours}"
+    started = set(threading.enumerate()) - before
+    ours = [thread for thread in started if thread.name.startswith("mosaic")]
+    for thread in ours:
+        thread.join(WAIT_MS / 1000)  # told to end; a window does not wait for it
+    left = [thread.name for thread in ours if thread.is_alive()]
+    assert not left, f"threads left behind: {left}"
 
 
 @pytest.fixture
@@ -74,3 +102,29 @@ def application(
 def lonely(tmp_path: Path, open_application: Callable[[Home], Application]) -> Application:
     """A window whose feeds are not started: for widgets that are shown given state."""
     return open_application(Home(tmp_path))
+
+
+@pytest.fixture
+def x_server() -> Iterator[str]:
+    """A screen that nobody sees."""
+    program = shutil.which("Xvfb")
+    if program is None:
+        pytest.skip("Xvfb is not installed: tools/install_display_libraries.sh --with-xvfb")
+    reading, writing = os.pipe()
+    command = [
+        program,
+        "-displayfd",
+        str(writing),
+        "-screen",
+        "0",
+        "1280x800x24",
+        "-nolisten",
+        "tcp",
+    ]
+    with subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
+        os.close(writing)
+        try:
+            with os.fdopen(reading) as number:
+                yield f":{number.readline().strip()}"
+        finally:
+            server.terminate()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -154,7 +153,7 @@ def test_long_texts_leave_ctrl_enter_alone(qtbot: QtBot, widget: SchemaForm) -> 
     assert notes.toPlainText() == "two"
 
 
-def test_another_algorithm_is_there_at_once(qtbot: QtBot, theme: Theme) -> None:
+def test_another_algorithm_keeps_the_rows_that_fit_it(qtbot: QtBot, theme: Theme) -> None:
     form = TrainForm(filled_state(), "cleanrl")
     widget = SchemaForm(form.form, theme)
     qtbot.addWidget(widget)
@@ -163,15 +162,15 @@ def test_another_algorithm_is_there_at_once(qtbot: QtBot, theme: Theme) -> None:
     widget.section(HYPERPARAMETERS).open()
     form.form.set("algo", "dqn")
     form.form.set("algo", "ppo")
-    times = []
+    made = {name: widget.row(name) for name in ("learning_rate", "gamma")}
+    assert all(made.values())
     for name in ("dqn", "ppo", "c51", "ppo", "dqn"):
-        begun = time.perf_counter()
         form.form.set("algo", name)
-        times.append(time.perf_counter() - begun)
         assert {row.field.name for row in widget.section(HYPERPARAMETERS).rows()} == {
             item.name for item in form.form.fields if item.section == HYPERPARAMETERS
         }
-    assert sorted(times)[len(times) // 2] < 0.2  # 50 ms on a machine that does nothing else
+        # Making a row takes long; those that fit the next algorithm, too, stay.
+        assert {name: widget.row(name) for name in made} == made
 
 
 def test_it_fits_a_narrow_panel(qtbot: QtBot, theme: Theme) -> None:

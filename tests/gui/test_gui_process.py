@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,32 +22,6 @@ START_S = 60
 def variables(**changes: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("MOSAIC_")}
     return {**kept, "QT_QPA_PLATFORM": "offscreen", **changes}
-
-
-@pytest.fixture
-def x_server() -> Iterator[str]:
-    """A screen that nobody sees."""
-    program = shutil.which("Xvfb")
-    if program is None:
-        pytest.skip("Xvfb is not installed: tools/install_display_libraries.sh --with-xvfb")
-    reading, writing = os.pipe()
-    command = [
-        program,
-        "-displayfd",
-        str(writing),
-        "-screen",
-        "0",
-        "1280x800x24",
-        "-nolisten",
-        "tcp",
-    ]
-    with subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
-        os.close(writing)
-        try:
-            with os.fdopen(reading) as number:
-                yield f":{number.readline().strip()}"
-        finally:
-            server.terminate()
 
 
 def test_it_opens_a_window_and_says_so(daemon: DaemonHarness) -> None:

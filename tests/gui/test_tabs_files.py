@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -237,14 +236,12 @@ def test_a_sync_does_not_outlive_the_window(
     monkeypatch.setattr(wandb_sync_box, "_check", lambda: None)
     tab = show(lonely, with_wandb_log(tmp_path), "wandb")
     qtbot.waitUntil(lambda: tab.is_content_shown, timeout=WAIT_MS)
-    program = "import time; print('on', flush=True); time.sleep(60)"
+    program = "import time; print('on', flush=True); time.sleep(600)"
     tab.sync_box.command = (sys.executable, "-c", program)
     tab.sync_button.click()
     qtbot.waitUntil(lambda: "on" in tab.sync_box.output.toPlainText(), timeout=WAIT_MS)
     pid = tab.sync_box._process.processId()
-    began = time.monotonic()
-    lonely.window.close()
-    assert time.monotonic() - began < 10
+    lonely.window.close()  # which would take longer than a test may if it waited
     assert not Path(f"/proc/{pid}").exists()
 
 

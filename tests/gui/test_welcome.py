@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QScrollArea
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
 from mosaic.gui.state.examples import Start
 from mosaic.gui.state.targets import Mode, Page, PlayTarget
+from mosaic.gui.state.welcome_state import CheckRow, Verdict
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.welcome.welcome_view import WelcomeView
 from mosaic.wire.answers import CheckResult
@@ -107,6 +109,17 @@ def test_recent_runs_are_a_click_away(qtbot: QtBot, lonely: Application) -> None
     qtbot.mouseClick(page.recent.buttons[record.run_id], Qt.MouseButton.LeftButton)
     assert lonely.state.selection == (record.run_id,)
     assert lonely.state.page is Page.LIVE
+
+
+def test_nothing_is_cut_off_in_the_narrowest_window(qtbot: QtBot, lonely: Application) -> None:
+    page = welcome(lonely)
+    lonely.state.runs.update([new_run("a-name-that-does-not-end-" * 8).record])
+    page.checks.show_rows([CheckRow(Verdict.WARNING, "gpus", "no GPU is seen " * 4)])
+    lonely.window.resize(lonely.window.minimumSizeHint())
+    qtbot.waitUntil(page.recent.isVisible, timeout=WAIT_MS)
+    room = page.findChild(QScrollArea)
+    assert room is not None
+    assert room.widget().minimumSizeHint().width() <= room.viewport().width()
 
 
 def test_cards_wait_while_the_daemon_is_away(lonely: Application) -> None:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 # What Qt's two plugins for Linux need beyond what PySide6 brings, with Debian's package for each.
 _EVERY_WINDOW = {
+    "libglib-2.0.so.0": "libglib2.0-0",
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
-    "libfontconfig.so.1": "fontconfig",
+    "libfontconfig.so.1": "libfontconfig1",
 }
 XCB = {
     "libxcb-cursor.so.0": "libxcb-cursor0",

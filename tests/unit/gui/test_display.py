@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,17 @@ def test_missing_libraries_are_named_with_their_packages() -> None:
     assert found.packages == ("libxcb-icccm4", "libxcb-keysyms1")
     assert "libxcb-icccm.so.4" in found.message
     assert found.hint == "sudo apt-get install libxcb-icccm4 libxcb-keysyms1"
+
+
+def test_what_is_named_as_missing_is_what_the_script_installs() -> None:
+    script = Path(__file__).parents[3] / "tools" / "install_display_libraries.sh"
+    installed = set(re.findall(r"lib[a-z0-9.-]+", script.read_text()))
+    assert {*XCB.values(), *WAYLAND.values()} <= installed
+
+
+def test_what_qt_itself_is_linked_to_is_named() -> None:
+    for needed in ("libglib-2.0.so.0", "libEGL.so.1", "libfontconfig.so.1"):
+        assert needed in XCB and needed in WAYLAND
 
 
 def test_a_display_that_does_not_answer_is_said() -> None:

@@ -10,7 +10,6 @@ from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
-from superqt import QElidingLabel
 
 from mosaic.gui.charts.curve_items import CurveItems
 from mosaic.gui.charts.legend import Legend
@@ -27,7 +26,7 @@ from mosaic.gui.state.curve_values import (
     zoomed,
 )
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import eliding_label, label
 
 _MIN_PLOT_HEIGHT = 150
 _DOT_PX = 6
@@ -53,8 +52,7 @@ class CurvePlot(QWidget):
         self.area.setMinimumHeight(_MIN_PLOT_HEIGHT)
         self.area.setAccessibleName("Curves; plus and minus zoom, arrows move, 0 shows everything")
         self.legend = Legend(theme)
-        self._y_title = with_role(QElidingLabel(y_title), "caption")
-        self._y_title.setTextFormat(Qt.TextFormat.PlainText)
+        self._y_title = eliding_label(y_title, "caption")
         self._pointer_text = label("", "caption")
         self._x_title = label(x_title, "caption")
         self._x_title.setAlignment(Qt.AlignmentFlag.AlignRight)

@@ -17,11 +17,10 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt import QElidingLabel
 
 from mosaic.gui.state.checkpoint_cards import Actions, Card, FileFacts, HashStatus, facts_text
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import label, set_property, with_role
+from mosaic.gui.widgets.roles import eliding_label, label, set_property, with_role
 from mosaic.gui.widgets.sparkline import Sparkline
 
 _ICON = QSize(14, 14)
@@ -47,9 +46,8 @@ class CardView(QWidget):
         self.facts: FileFacts | None = None
         self.status = HashStatus.UNCHECKED
         self._was_seen = False
-        self.title = QElidingLabel(card.title)
+        self.title = eliding_label(card.title, "strong")
         self.title.setToolTip(str(card.path))
-        with_role(self.title, "strong")
         self.value = label(card.return_text, "number")
         self.step = label("" if card.title == card.step_text else card.step_text, "muted")
         self.spark = Sparkline(theme.palette.accent)

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt import QElidingLabel
 
 from mosaic.errors import MosaicError
 from mosaic.gui.async_bridge import Task
@@ -30,7 +29,7 @@ from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.replay_words import why_not
 from mosaic.gui.widgets.empty_state import EmptyState
 from mosaic.gui.widgets.file_chooser import ask_for_file
-from mosaic.gui.widgets.roles import with_role
+from mosaic.gui.widgets.roles import eliding_label
 from mosaic.gui.workbench import Workbench
 
 RETURNS = "episodic return"
@@ -46,8 +45,8 @@ class CompareView(StagePage):
         self._asking: Task | None = None
         self._compared: Compared | None = None
         self._asked_for: tuple[tuple[str, ...], str] | None = None
-        self.title = with_role(QElidingLabel("Compare"), "section")
-        self.subtitle = with_role(QElidingLabel(""), "caption")
+        self.title = eliding_label("Compare", "section")
+        self.subtitle = eliding_label("", "caption")
         self.metric_choice = QComboBox()
         self.metric_choice.setObjectName("compare-metric")
         self.metric_choice.setAccessibleName("What is compared")

@@ -11,7 +11,7 @@ from superqt import QFlowLayout
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.compare.table_view import swatch
 from mosaic.gui.state.compare_choice import addable
-from mosaic.gui.widgets.roles import with_role
+from mosaic.gui.widgets.roles import with_role, without_mnemonics
 from mosaic.gui.workbench import Workbench
 
 
@@ -50,7 +50,7 @@ class RunChips(QWidget):
 
     @property
     def names(self) -> list[str]:
-        return [chip.text().strip(" ✕") for chip in self._chips]
+        return [chip.text().strip(" ✕").replace("&&", "&") for chip in self._chips]
 
     def chip(self, run_id: str) -> QPushButton:
         return self._chips[self._run_ids.index(run_id)]
@@ -58,7 +58,7 @@ class RunChips(QWidget):
     def _chip(self, run_id: str, colour: str) -> QPushButton:
         record = self._workbench.state.runs.get(run_id)
         name = record.run_name if record else run_id
-        chip = with_role(QPushButton(f" {name}  ✕"), "run-chip")
+        chip = with_role(QPushButton(f" {without_mnemonics(name)}  ✕"), "run-chip")
         chip.setToolTip(f"Take {name} ({run_id}) out of the comparison")
         chip.setAccessibleName(f"Take out {name}")
         if colour:
@@ -76,7 +76,7 @@ class RunChips(QWidget):
             self._menu.addAction("There are no other runs").setEnabled(False)
 
     def _add_action(self, record: RunRecord) -> None:
-        action = self._menu.addAction(f"{record.run_name} · {record.env_id}")
+        action = self._menu.addAction(without_mnemonics(f"{record.run_name} · {record.env_id}"))
         action.triggered.connect(lambda _=False, run_id=record.run_id: self.added.emit(run_id))
 
     def _draw(self) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
-from superqt import QElidingLabel
 
 from mosaic.gui.state.replay_words import Badge, Sameness
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.theme.tokens import DARK
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import eliding_label, label, with_role
 
 _ICON = QSize(14, 14)
 _ICONS = {
@@ -32,7 +31,7 @@ class HudStrip(QWidget):
         self.setObjectName("replay-hud")
         self._theme = theme
         self.place, self.reward, self.total = label(), label(), label()
-        self.action = QElidingLabel()
+        self.action = eliding_label()
         self.badge_icon, self.badge = QLabel(), label()
         self.badge.setObjectName("replay-badge")
         self.place.setObjectName("replay-place")

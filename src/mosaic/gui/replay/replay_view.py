@@ -9,7 +9,6 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
-from superqt import QElidingLabel
 
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_record import RunRecord
@@ -34,7 +33,7 @@ from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.replay_words import heading, verdict_badge, verdict_sentence, why_not
 from mosaic.gui.state.video_list import list_videos
 from mosaic.gui.widgets.file_chooser import ask_for_file
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import eliding_label, label
 from mosaic.gui.workbench import Workbench
 from mosaic.replay.simulation import Simulation
 from mosaic.replay.verdict import Verdict
@@ -70,8 +69,7 @@ class ReplayView(StagePage):
         self._mail = _Mail(self)
         self._mail.told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
         self._mail.done.connect(self._on_done, Qt.ConnectionType.QueuedConnection)
-        self._title = QElidingLabel()
-        with_role(self._title, "section")
+        self._title = eliding_label("", "section")
         self._heading = label("", "muted")
         self.verify_button = QPushButton("Verify")
         self.verify_button.setObjectName("replay-verify")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
-from superqt import QElidingLabel
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.runs.run_action_looks import LOOKS
@@ -13,7 +12,7 @@ from mosaic.gui.state.failure_text import FailureText, failure_text
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.runs_offers import RunAction, problem_of
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import with_role
+from mosaic.gui.widgets.roles import eliding_label, with_role
 from mosaic.gui.workbench import Workbench
 
 _ICON = QSize(20, 20)
@@ -32,7 +31,7 @@ class FailureCard(QWidget):
         self._run_id = ""
         self.text: FailureText | None = None
         self._picture = QLabel()
-        self.happened, self.advice = _line(), with_role(_line(), "muted")
+        self.happened, self.advice = eliding_label(), eliding_label("", "muted")
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addWidget(self.happened)
@@ -77,7 +76,6 @@ class FailureCard(QWidget):
             self.happened.setText(self.text.happened)
             self.advice.setText(self.text.advice)
             for line in (self.happened, self.advice):
-                # The id first: a first line without bracket is never taken for markup.
                 line.setToolTip(f"{self._run_id}\n{self.text.whole}")
             for action, button in self.buttons.items():
                 button.setVisible(action in self.text.offers)
@@ -103,10 +101,3 @@ class FailureCard(QWidget):
     def _draw(self) -> None:
         theme: Theme = self._workbench.theme
         self._picture.setPixmap(theme.icon("alert-circle", theme.palette.bad).pixmap(_ICON))
-
-
-def _line() -> QElidingLabel:
-    found = QElidingLabel()
-    found.setTextFormat(Qt.TextFormat.PlainText)
-    found.setElideMode(Qt.TextElideMode.ElideRight)
-    return found

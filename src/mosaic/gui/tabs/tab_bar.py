@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QActionGroup, QFontMetrics, QResizeEvent
+from PySide6.QtGui import QAction, QActionGroup, QFont, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QTabBar, QToolButton, QWidget
 
 from mosaic.gui.state.tab_fit import shown_tabs
@@ -29,7 +29,7 @@ class _Titles(QTabBar):
     def width_of(self, title: str) -> int:
         """With room for bold letters, which the chosen one has: nothing moves when it changes."""
         font = self.font()
-        font.setBold(True)
+        font.setWeight(QFont.Weight.DemiBold)
         return QFontMetrics(font).horizontalAdvance(title) + _PADDING
 
 

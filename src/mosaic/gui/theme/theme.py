@@ -7,12 +7,13 @@ import functools
 import re
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QSize, Qt, QTemporaryDir, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPalette
+from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle
 
-from mosaic.gui.theme import tokens
+from mosaic.gui.theme import fonts, tokens
 from mosaic.gui.theme.icons import icon
 from mosaic.gui.theme.tokens import DARK, LIGHT, Palette
 
@@ -49,9 +50,7 @@ class Theme(QObject):
         return self.palette.name == DARK.name
 
     def mono_font(self, size: int = tokens.FONT) -> QFont:
-        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setPixelSize(size)
-        return font
+        return fonts.numbers(size)
 
     def _on_scheme_changed(self) -> None:
         if self.name == SYSTEM:
@@ -65,18 +64,13 @@ class Theme(QObject):
             self.changed.emit()
 
     def _dress(self) -> None:
-        sheet = style_sheet(self.palette, self._pictures(), self._mono())
+        sheet = style_sheet(self.palette, self._pictures())
         if sheet == self._application.styleSheet():
             return  # it wears this already, and dressing visits every widget
-        self._application.setStyle("Fusion")
-        font = self._application.font()
-        font.setPixelSize(tokens.FONT)
-        self._application.setFont(font)
+        self._application.setStyle(_Style("Fusion"))
+        self._application.setFont(fonts.words(tokens.FONT))
         self._application.setPalette(_qt_palette(self.palette))
         self._application.setStyleSheet(sheet)
-
-    def _mono(self) -> str:
-        return f'"{self.mono_font().family()}", monospace'
 
     def _pictures(self) -> dict[str, str]:
         """Paths of the small pictures that the style sheet names."""
@@ -95,18 +89,30 @@ class Theme(QObject):
         return paths
 
 
+class _Style(QProxyStyle):
+    """Tool tips show what they are given: names and messages come from runs, and Qt would take
+    what looks like markup for markup, pictures and all."""
+
+    def polish(self, what: Any, /) -> None:
+        # Qt's own class, which has no text yet when it is polished for the first time.
+        if isinstance(what, QLabel) and what.inherits("QTipLabel"):
+            what.setTextFormat(Qt.TextFormat.PlainText)
+        super().polish(what)
+
+
 @functools.cache
 def _picture_folder() -> QTemporaryDir:
     """Style sheets take pictures from files only; these go with the program."""
     return QTemporaryDir()
 
 
-def style_sheet(palette: Palette, pictures: dict[str, str], mono: str) -> str:
+def style_sheet(palette: Palette, pictures: dict[str, str]) -> str:
     template = resources.files("mosaic.gui.theme").joinpath("style.qss").read_text()
     values = {
         **dataclasses.asdict(palette),
         **pictures,
-        "mono": mono,
+        "sans": _quoted(fonts.words(tokens.FONT)),
+        "mono": _quoted(fonts.numbers(tokens.FONT)),
         "radius": tokens.RADIUS,
         "card_radius": tokens.CARD_RADIUS,
         "font": tokens.FONT,
@@ -115,6 +121,10 @@ def style_sheet(palette: Palette, pictures: dict[str, str], mono: str) -> str:
         "title": tokens.TITLE,
     }
     return re.sub(r"\{([a-z_]+)\}", lambda match: str(values[match[1]]), template)
+
+
+def _quoted(font: QFont) -> str:
+    return ", ".join(f'"{family}"' for family in font.families())
 
 
 def _palette_of(name: str) -> Palette:

@@ -30,7 +30,8 @@ class ChecksCard(QWidget):
         self._theme = theme
         self._rows: tuple[CheckRow, ...] = ()
         self._is_open: bool | None = None  # None: nobody has said, so problems open it
-        self._picture, self.summary = QLabel(), label("", "")
+        self._picture, self.summary = QLabel(), label()
+        self.summary.setWordWrap(True)
         self.fold_button = with_role(QPushButton("Show"), "flat")
         self.fold_button.setAccessibleName("Show or hide what was checked")
         self.fold_button.clicked.connect(self._on_fold)

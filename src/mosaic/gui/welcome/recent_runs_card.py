@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from mosaic.gui.state.welcome_state import RecentRun
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import eliding_label, label, with_role, without_mnemonics
 from mosaic.gui.widgets.state_badge import StateBadge
 
 _BADGE_WIDTH = 96
+_MOST_NAME_WIDTH = 180
 
 
 class RecentRunsCard(QWidget):
@@ -53,7 +54,11 @@ class RecentRunsCard(QWidget):
     def _row(self, run: RecentRun) -> QHBoxLayout:
         badge = StateBadge(self._theme, run.word)
         badge.setFixedWidth(_BADGE_WIDTH)
-        button = with_role(QPushButton(run.name.replace("&", "&&")), "flat")
+        button = with_role(QPushButton(), "flat")
+        # A button does not shorten its text: one long name would make the page too wide to be seen.
+        middle = Qt.TextElideMode.ElideMiddle
+        name = button.fontMetrics().elidedText(run.name, middle, _MOST_NAME_WIDTH)
+        button.setText(without_mnemonics(name))
         button.setToolTip(f"Show {run.name}")
         button.clicked.connect(partial(self.chosen.emit, run.run_id))
         self.buttons[run.run_id] = button
@@ -61,7 +66,8 @@ class RecentRunsCard(QWidget):
         row.setSpacing(8)
         row.addWidget(badge)
         row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(label(run.detail, "caption"))
+        detail = eliding_label(run.detail, "caption")
+        detail.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(detail, 1)
         row.addSpacing(8)
         return row

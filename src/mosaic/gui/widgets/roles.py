@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
+from superqt import QElidingLabel
 
 W = TypeVar("W", bound=QWidget)
 
@@ -28,6 +29,13 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
 def label(text: str = "", role: str = "") -> QLabel:
     """Plain text: what comes from a run must never be taken for markup."""
     found = QLabel(text)
+    found.setTextFormat(Qt.TextFormat.PlainText)
+    return with_role(found, role) if role else found
+
+
+def eliding_label(text: str = "", role: str = "") -> QElidingLabel:
+    """In one line, which ends with dots where there is no room; plain text, too."""
+    found = QElidingLabel(text)
     found.setTextFormat(Qt.TextFormat.PlainText)
     return with_role(found, role) if role else found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from mosaic.gui.widgets.roles import with_role
@@ -53,5 +53,5 @@ class Segmented(QWidget):
 def _width_of(button: QPushButton) -> int:
     """The one that is taken is bold, which the width that Qt asks for does not know."""
     font = button.font()
-    font.setBold(True)
+    font.setWeight(QFont.Weight.DemiBold)
     return QFontMetrics(font).horizontalAdvance(button.text()) + _PADDING
