@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -142,7 +143,11 @@ def _insert_statement(table: str, rows: int) -> str:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # Created here, because SQLite would ask the umask; its -wal and -shm copy the mode.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    is_file = stat.S_ISREG(os.fstat(fd).st_mode)
+    os.close(fd)
+    if not is_file:  # a pipe, on which SQLite would fail in a way that looks like a full disk
+        raise CorruptStoreError(f"{path} is not a regular file", path=str(path))
     connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
     try:
         distrust(connection)

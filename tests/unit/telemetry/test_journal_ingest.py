@@ -461,3 +461,16 @@ def test_a_second_attempt_continues_the_curve_from_its_checkpoint(
     run.ingest_all(chunk_bytes)
     curve = sorted((row[5], row[4]) for row in run.table("metrics"))
     assert curve == [(10, 1.0), (20, 1.0), (30, 1.0), (40, 2.0), (50, 2.0), (60, 2.0)]
+
+
+@pytest.mark.parametrize("which", ["store", "journal"])
+def test_a_pipe_in_the_place_of_a_file_is_never_waited_for(run: Run, which: str) -> None:
+    run.write(lines.metric(1))
+    if which == "journal":
+        run.journal.unlink()
+    os.mkfifo(getattr(run, which))
+    if which == "store":
+        assert run.ingest_all().events == 1 and len(run.table("metrics")) == 1
+    else:
+        with pytest.raises(StoreError, match="regular file"):
+            run.ingest_all()
