@@ -7,7 +7,7 @@ DEV_STAMP := $(VENV)/.installed-dev
 RUN_EXTRAS := baseline,cleanrl,gui
 DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
-.PHONY: run test lint types imports bench learn chaos chaos-bounded docs screenshots site proto clean
+.PHONY: run test lint types imports bench learn chaos chaos-bounded windows docs screenshots site proto clean
 
 run: $(STAMP)  ## set up, then open the workbench; without a screen, train with live progress
 	@$(PY) tools/first_run.py
@@ -32,10 +32,13 @@ learn: $(DEV_STAMP)  ## train every algorithm to its published return: about an 
 	$(PY) -m learning
 
 chaos: $(DEV_STAMP)  ## real faults: kills, full disks, floods, hostile input
-	$(PY) -m pytest tests/chaos -m chaos -s --timeout 900
+	$(PY) -m pytest tests/chaos tests/crash_states -m chaos -s --timeout 1800
 
 chaos-bounded: $(DEV_STAMP)  ## of these faults, those that block a merge, in about two minutes
 	MOSAIC_CHAOS=bounded $(PY) -m pytest tests/chaos -m 'chaos and blocks_merge' --timeout 300
+
+windows: $(DEV_STAMP)  ## tests of the window alone, shuffled, in other fonts, at other scales: an hour
+	$(PY) tools/window_matrix.py
 
 docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
 	$(PY) tools/log_events.py
@@ -64,5 +67,6 @@ $(STAMP): $(PY) pyproject.toml constraints.txt
 	@touch $@
 
 $(DEV_STAMP): $(STAMP)
+	@tools/install_system_packages.sh --for-tests
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(RUN_EXTRAS),$(DEV_EXTRAS)]'
 	@touch $@

@@ -16,7 +16,7 @@ from mosaic.gui.display import find_obstacle
 
 WINDOW = ["gui"]
 TRAINING = ["train", "ppo", "CartPole-v1", "--total-timesteps", "200000", "--name", "first-run"]
-INSTALL = Path(__file__).with_name("install_display_libraries.sh")
+INSTALL = Path(__file__).with_name("install_system_packages.sh")
 
 
 def has_screen() -> bool:

@@ -109,7 +109,7 @@ def x_server() -> Iterator[str]:
     """A screen that nobody sees."""
     program = shutil.which("Xvfb")
     if program is None:
-        pytest.skip("Xvfb is not installed: tools/install_display_libraries.sh --with-xvfb")
+        pytest.skip("Xvfb is not installed: tools/install_system_packages.sh --for-tests")
     reading, writing = os.pipe()
     command = [
         program,

@@ -40,7 +40,7 @@ def test_missing_libraries_are_named_with_their_packages() -> None:
 
 
 def test_what_is_named_as_missing_is_what_the_script_installs() -> None:
-    script = Path(__file__).parents[3] / "tools" / "install_display_libraries.sh"
+    script = Path(__file__).parents[3] / "tools" / "install_system_packages.sh"
     installed = set(re.findall(r"lib[a-z0-9.-]+", script.read_text()))
     assert {*XCB.values(), *WAYLAND.values()} <= installed
 

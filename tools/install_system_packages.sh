@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the system libraries that Qt needs to open a window, where that is possible unasked:
-# on Debian and Ubuntu, as root or with a sudo that asks for no password. Silent otherwise; what is
-# missing then is said by `mosaic gui`.
+# Installs the system libraries that Qt needs to open a window, and with --for-tests what the tests
+# need besides, where that is possible unasked: on Debian and Ubuntu, as root or with a sudo that asks
+# for no password. Silent otherwise; `mosaic gui`, or the test that is skipped, says what is missing.
 set -eu
 
 command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1 || exit 0
@@ -13,8 +13,8 @@ packages="$glib libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
 libxcb-render-util0 libxcb-shape0 libxcb-shm0 libxcb-sync1 libxcb-xfixes0 libxcb-xkb1 libx11-xcb1
 libxkbcommon0 libxkbcommon-x11-0 libdbus-1-3 libegl1 libgl1 libwayland-client0
 libwayland-cursor0 libfontconfig1"
-# Only for the tests that open a real window where there is no screen.
-[ "${1:-}" = "--with-xvfb" ] && packages="$packages xvfb"
+# Tests open a real window where there is no screen, and write down what a writer asks of the disk.
+[ "${1:-}" = "--for-tests" ] && packages="$packages xvfb strace"
 
 missing=""
 for package in $packages; do
@@ -31,7 +31,7 @@ else
     exit 0
 fi
 
-echo "installing what windows need:$missing"
+echo "installing system packages:$missing"
 export DEBIAN_FRONTEND=noninteractive
 # shellcheck disable=SC2086 (words on purpose)
 if ! $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1; then
