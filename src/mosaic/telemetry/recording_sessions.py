@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mosaic.contracts.recording_file import (
     END_BYTES,
@@ -30,7 +30,7 @@ from mosaic.telemetry.recording_scan import (
     scan_blocks,
 )
 
-_REWARD_CODES = {"<f4": "f", "<f8": "d"}
+_REWARD_CODES: dict[str, Literal["f", "d"]] = {"<f4": "f", "<f8": "d"}
 _LENGTH_BYTES = 4  # before the JSON of a whole episode's start
 _FACT_TYPES = {
     "env_id": str,
@@ -209,7 +209,7 @@ class RecordingSession:
         return Taken(actions, self._numbers(rewards.tobytes()))
 
     @property
-    def _reward_code(self) -> str:
+    def _reward_code(self) -> Literal["f", "d"]:
         return _REWARD_CODES[self.facts["reward_dtype"]]
 
     @property

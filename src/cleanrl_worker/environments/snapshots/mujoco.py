@@ -40,7 +40,7 @@ class MujocoSnapshots(DirectSnapshots):
         size = mujoco.mj_stateSize(task.model, kind)
         state = _numbers(core["state"], (size,)).astype(np.float64)
         drawn = {
-            name: _numbers(value, np.shape(getattr(task, name, None)))
+            name: _numbers(value, np.asarray(getattr(task, name, ())).shape)
             for name, value in core["drawn"].items()
             if name in _DRAWN
         }
