@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,10 @@ def test_packed_bytes_come_back_when_they_fit(length: int) -> None:
             unpack(packed[:-1], length)
 
 
-def test_what_is_not_packed_cannot_be_unpacked() -> None:
-    for unpacked in (lambda: unpack(b"garbage", 10), lambda: unpack_beginning(b"garbage", 10)):
-        with pytest.raises(ValueError, match="cannot be unpacked"):
-            unpacked()
+@pytest.mark.parametrize("unpacker", [unpack, unpack_beginning])
+def test_what_is_not_packed_cannot_be_unpacked(unpacker: Callable[[bytes, int], bytes]) -> None:
+    with pytest.raises(ValueError, match="cannot be unpacked"):
+        unpacker(b"garbage", 10)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "", b"\xff\xfe\x00"])

@@ -16,7 +16,7 @@ import select
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ DEADLINE_S = 60.0
 Reader = Callable[[Path], Any]
 
 
-def readers_of(family: str) -> dict[str, Reader]:
+def readers_of(family: str) -> Mapping[str, Reader]:
     if family == "torch":
         from tests.integration.hostile_files.checkpoint_readers import READERS
     else:
