@@ -66,7 +66,7 @@ class Effort:
 
 
 QUICK = Effort(exhaustive=3, with_pairs=False, samples=4)
-THOROUGH = Effort(exhaustive=10, with_pairs=True, samples=50)
+THOROUGH = Effort(exhaustive=8, with_pairs=True, samples=40)
 SEED = 20_240_229
 
 
