@@ -543,7 +543,7 @@ def _store_and_record_that_are_folders(content: Content) -> None:
         content.files[f"{name}/inside"] = b"x"
 
 
-@refused("Is a directory")
+@refused("it is not a regular file")
 def _journal_that_is_a_folder(content: Content) -> None:
     content.files["run/events.jsonl/inside"] = content.files.pop("run/events.jsonl")
 

@@ -68,21 +68,16 @@ def canary(tmp_path: Path) -> Path:
 
 
 def test_an_imported_run_is_not_submitted_again_unasked(
-    qtbot: QtBot, daemon: DaemonHarness, application: Application, canary: Path
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, canary: Path, tmp_path: Path
 ) -> None:
-    hostile = run_document(
-        run_name="hostile",
-        environment={
-            "PYTHONWARNINGS": "all:0:antigravity.x:0:0",
-            "BROWSER": f"/bin/sh -c 'touch {canary}' #%s",
-        },
-    )
+    (tmp_path / "sitecustomize.py").write_text(f"open({str(canary)!r}, 'w').close()\n")
+    hostile = run_document(run_name="hostile", environment={"PYTHONPATH": str(tmp_path)})
     run_id = imported_run(daemon, config=hostile)
     selected(qtbot, application, run_id, is_over=True)
     overlay, state = application.window.consent_overlay, application.state
     trigger(application, RunAction.RESUBMIT)
     qtbot.waitUntil(overlay.isVisible, timeout=WAIT_MS)
-    assert f"BROWSER=/bin/sh -c 'touch {canary}' #%s" in overlay.lines.toPlainText()
+    assert f"PYTHONPATH={tmp_path}" in overlay.lines.toPlainText()
     overlay.no.click()
     found = application.window.snackbar.notice
     assert found is not None and "Nothing was started" in found.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from pytestqt.qtbot import QtBot
 
+from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
 from mosaic.gui.replay.replay_view import ReplayView
 from mosaic.gui.state.notices import Notice
@@ -148,13 +150,20 @@ def test_long_lists_come_a_page_at_a_time_and_jumps_find_the_best(
     qtbot.waitUntil(lambda: view._heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS)
 
 
+def leave_clip(files: RunFiles) -> None:
+    (files.directory / "clip.mp4").write_bytes(b"moving pictures")
+    manifest = json.loads(files.manifest.read_text())
+    files.manifest.write_text(json.dumps({**manifest, "videos": ["clip.mp4"]}))
+
+
 def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     run_id = finished_run(daemon, episodes=1)
+    leave_clip(daemon.home.run(run_id))
     view = shown(qtbot, application, run_id)
     recording = daemon.client.get_recording(run_id, 0)
-    elsewhere = dataclasses.replace(recording, python="/nowhere/python", clips=("clips/a.mp4",))
+    elsewhere = dataclasses.replace(recording, python="/nowhere/python")
     view.show_episode(0)
     view._end_episode()
     view.show_recording(elsewhere)

@@ -137,5 +137,8 @@ class HostedRun:
 
 def groups_of(run: HostedRun) -> list[Path]:
     """The control groups the host announced in its claim."""
-    claim = read_json(run.attempt.claim) or {}
+    try:
+        claim = read_json(run.attempt.claim) or {}
+    except ValueError:
+        claim = {}  # killed between making it and writing it: no group was made yet
     return [Path(group) for group in claim.get("groups", ())]

@@ -36,7 +36,7 @@ def list_videos(record: RunRecord) -> list[VideoFile]:
     directory = local_run(record).directory
     listed = record.manifest.get("videos")
     found = []
-    for name in listed if isinstance(listed, list) else ():
+    for name in listed if isinstance(listed, list | tuple) else ():
         try:
             path = artifact_path(directory, str(name), "videos", may_leave=False)
             status = path.stat()
