@@ -35,8 +35,8 @@ ENVIRONMENT_PACKAGES = frozenset(
 _LONGEST_LINE = 2000
 _LONGEST_WORD = 64
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[0-9]+)?")
-# `package.module:name` and `module:Name-v0`; not cuda:0, 10:30, http://…, a tag or a sentence.
-_MODULE_NAME = re.compile(r"[^\s:]+\.[^\s:/]+:[A-Za-z_][\w./-]*|[^\s:/]+:\S+-v[0-9]+")
+_NAME_IN_MODULE = re.compile(r"[A-Za-z_][\w./-]*")
+_VERSIONED_NAME = re.compile(r"\S+-v[0-9]+")
 _ENVIRONMENT_KEY = re.compile(r"env|stage|curricul|task|game", re.IGNORECASE)
 # Words in the name of an argument whose text may be a file, a function or another environment.
 _FOREIGN_WORDS = frozenset(
@@ -189,7 +189,22 @@ def names_module(text: str, key: str = "") -> bool:
     """Whether a text may be `module:something`, so that using it imports the module."""
     if _ENVIRONMENT_KEY.search(key):
         return ":" in text  # whatever stands before the colon, an import of it can be tried
-    return _MODULE_NAME.fullmatch(text) is not None
+    return _is_module_and_name(text)
+
+
+def _is_module_and_name(text: str) -> bool:
+    """`package.module:name` or `module:Name-v0`; not cuda:0, 10:30, http://…, a tag, a sentence.
+
+    Taken apart by hand: one expression for it would try every dot of a long text in turn.
+    """
+    module, colon, name = text.partition(":")
+    if not colon or not module or any(map(str.isspace, module)):
+        return False
+    within_last_folder = max(1, module.rfind("/") + 1)
+    is_dotted = "." in module[within_last_folder:-1]
+    if is_dotted and _NAME_IN_MODULE.fullmatch(name):
+        return True
+    return "/" not in module and _VERSIONED_NAME.fullmatch(name) is not None
 
 
 def is_plain(key: str, value: Any) -> bool:

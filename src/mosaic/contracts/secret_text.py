@@ -15,7 +15,8 @@ MIN_SECRET_CHARACTERS = 4
 # The same for what was encoded, which has fewer kinds of characters.
 _MIN_ENCODED = 8
 
-_URL_USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#:@]*)(?::([^\s/?#]+))?@[^\s/?#@]")
+# Begins with what is rare: a search for schemes would go through a long word again and again.
+_URL_USER = re.compile(r"(?<=[A-Za-z0-9+.-])://([^\s/?#:@]*)(?::([^\s/?#]+))?@[^\s/?#@]")
 _UNRESERVED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~"
 _SHELL_SPECIAL = re.compile(r"([^A-Za-z0-9_@%+=:,./\n-])")
 _BASE64_LINE = 76

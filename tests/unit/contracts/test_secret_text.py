@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.contracts.secret_text import is_ordinary_text, secret_spellings
+from mosaic.contracts.consent import names_module
+from mosaic.contracts.secret_text import is_ordinary_text, secret_spellings, url_passwords
 
 # A quote of each kind, a backslash, a space, a slash, something beyond ASCII.
 AWKWARD = 'it\'s "p/w" \\ä+&?%~!(1)'
@@ -126,3 +127,13 @@ def test_ordinary_values_are_no_reason_to_garble_a_log(value: str) -> None:
 )
 def test_what_a_generator_made_is_not_ordinary(value: str) -> None:
     assert not is_ordinary_text(value)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["a", "a.", "a:", "a/", "://", "a@", "a://b:"])
+def test_a_long_text_is_gone_through_once(piece: str) -> None:
+    """An expression that starts anew at every letter would take minutes for it."""
+    text = piece * (1_000_000 // len(piece))
+    assert not url_passwords(text + "/")
+    is_ordinary_text(text)
+    names_module(text, "notes")
