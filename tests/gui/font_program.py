@@ -32,7 +32,7 @@ def main() -> None:
         json.dumps(
             {
                 "families": sorted({QFontInfo(item.font()).family() for item in shown}),
-                "sizes": sorted((item.text(), *item.sizeHint().toTuple()) for item in shown),
+                "sizes": {_key(item): item.sizeHint().toTuple() for item in shown},
                 "blank": [item.text() for item in shown if _is_blank(item)],
             }
         )
@@ -40,8 +40,13 @@ def main() -> None:
     application.close()
 
 
+def _key(item: QLabel | QAbstractButton) -> str:
+    """The same words may stand there as a title and as a button."""
+    return f"{item.metaObject().className()} {item.property('role')} {item.text()}"
+
+
 def _is_blank(widget: QLabel | QAbstractButton) -> bool:
-    """Whether nothing of its text can be seen: the middle line has one colour, as all others."""
+    """Whether nothing of its text can be seen: letters have edges of many shades."""
     image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     inner = image.copy(image.rect().adjusted(4, 4, -4, -4))
     return len({inner.pixel(x, y) for x in range(inner.width()) for y in range(inner.height())}) < 4

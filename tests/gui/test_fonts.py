@@ -50,7 +50,6 @@ def texts_of_window(folder: Path, fontconfig: str = "", **variables: str) -> dic
         check=True,
     )
     result: dict[str, Any] = json.loads(found.stdout)
-    assert len(result["sizes"]) > 30
     return result
 
 
@@ -59,21 +58,31 @@ def test_every_text_is_in_a_font_of_its_own(usual: dict[str, Any]) -> None:
     assert usual["blank"] == []
 
 
+def assert_alike(found: dict[str, Any], usual: dict[str, Any]) -> None:
+    assert (found["families"], found["blank"]) == (usual["families"], usual["blank"])
+    # Some texts come a moment later, as how much room the disk has left.
+    both = found["sizes"].keys() & usual["sizes"].keys()
+    assert len(both) > 30
+    assert {text: found["sizes"][text] for text in both} == {
+        text: usual["sizes"][text] for text in both
+    }
+
+
 def test_without_any_font_on_the_machine_nothing_changes(
     usual: dict[str, Any], tmp_path: Path
 ) -> None:
-    assert texts_of_window(tmp_path, NO_FONTS) == usual
+    assert_alike(texts_of_window(tmp_path, NO_FONTS), usual)
 
 
 def test_hinting_of_the_machine_makes_no_text_wider(usual: dict[str, Any], tmp_path: Path) -> None:
-    assert texts_of_window(tmp_path, HINTED) == usual
+    assert_alike(texts_of_window(tmp_path, HINTED), usual)
 
 
 def test_on_a_real_screen_texts_are_as_large(
     usual: dict[str, Any], tmp_path: Path, x_server: str
 ) -> None:
     found = texts_of_window(tmp_path, NO_FONTS, QT_QPA_PLATFORM="xcb", DISPLAY=x_server)
-    assert found == usual
+    assert_alike(found, usual)
 
 
 def test_words_may_be_half_bold_and_are_not_thickened_for_it(qapp: QApplication) -> None:

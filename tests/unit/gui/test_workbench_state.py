@@ -69,6 +69,25 @@ def test_a_whole_list_removes_what_is_not_in_it() -> None:
     assert [run.run_id for run in runs.newest_first()] == ["C", "B"]
 
 
+def test_late_news_do_not_bring_a_deleted_run_back() -> None:
+    runs = RunsState()
+    runs.load([record("A", revision=7)])
+    runs.remove(["A"])
+    runs.update([record("A", revision=7)])
+    runs.load([record("A", revision=6)])  # a list that was asked for before
+    assert len(runs) == 0
+    runs.update([record("A", revision=9)])
+    assert "A" in runs, "restored"
+
+
+def test_a_run_that_a_list_lacked_may_come_with_the_next_one() -> None:
+    runs = RunsState()
+    runs.update([record("A", revision=7)])
+    runs.load([])  # asked for before it was submitted
+    runs.load([record("A", revision=7)])
+    assert "A" in runs
+
+
 def test_the_first_of_the_selection_leads(state: WorkbenchState) -> None:
     told = heard(state.selection_changed)
     state.select(["B", "A", "B"])

@@ -15,6 +15,7 @@ class RunsState:
 
     def __init__(self) -> None:
         self._records: dict[str, RunRecord] = {}
+        self._deleted: dict[str, int] = {}  # the last revision of each
         self.is_loaded = False  # the daemon's list has arrived, be it empty
 
     def __len__(self) -> int:
@@ -31,10 +32,15 @@ class RunsState:
         return sorted(self._records.values(), key=lambda record: record.run_id, reverse=True)
 
     def update(self, records: Iterable[RunRecord]) -> None:
-        """Records come in any order; one that is older than what is known is left out."""
+        """Records come in any order; one that is older than what is known is left out.
+
+        So are late news of a run that was deleted; one that is restored has a newer revision.
+        """
         news = set()
         for record in records:
             known = self._records.get(record.run_id)
+            if record.revision <= self._deleted.get(record.run_id, -1):
+                continue
             if known is None or record.revision >= known.revision:
                 self._records[record.run_id] = record
                 if record != known:
@@ -46,10 +52,17 @@ class RunsState:
         """The whole list: what is not in it is gone."""
         listed = list(records)
         self.is_loaded = True
-        self.remove(set(self._records) - {record.run_id for record in listed})
+        self._drop(set(self._records) - {record.run_id for record in listed})
         self.update(listed)
 
     def remove(self, run_ids: Iterable[str]) -> None:
+        """They were deleted."""
+        chosen = set(run_ids)
+        known = [self._records[run] for run in chosen if run in self._records]
+        self._deleted.update({record.run_id: record.revision for record in known})
+        self._drop(chosen)
+
+    def _drop(self, run_ids: set[str]) -> None:
         gone = {run for run in run_ids if self._records.pop(run, None) is not None}
         if gone:
             self.removed.emit(frozenset(gone))
