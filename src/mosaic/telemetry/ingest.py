@@ -17,7 +17,7 @@ from mosaic.telemetry.event_rows import Batch
 from mosaic.telemetry.ingest_report import IngestReport
 from mosaic.telemetry.journal_append import append_chunk
 from mosaic.telemetry.journal_reader import read_chunk
-from mosaic.telemetry.store import TelemetryStore, set_aside
+from mosaic.telemetry.store import TelemetryStore, is_out_of_room, set_aside
 
 __all__ = ["IngestReport", "JournalIngest", "append_chunk"]
 
@@ -64,9 +64,12 @@ class JournalIngest:
                 except CorruptStoreError as error:
                     self._start_over(error)
                     return work(self._opened())
-            except StoreError:
-                # Opened again, it stands where the last commit left it, as after a crash.
-                self._close()
+            except StoreError as error:
+                # Opened again, it stands where the last commit left it, as after a crash. On a full
+                # disk it stays open: it was rolled back, and those who read the store share the
+                # index of its write-ahead log, for which there is no room to make another.
+                if not is_out_of_room(error):
+                    self._close()
                 raise
 
     def _step(self, store: TelemetryStore, max_bytes: int, with_page: bool) -> IngestReport:

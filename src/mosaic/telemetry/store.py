@@ -201,6 +201,10 @@ def sqlite_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
+def is_out_of_room(error: StoreError) -> bool:
+    return error.details.get("sqlite") in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+
+
 def set_aside(path: Path) -> Path:
     """Rename an unusable store out of the way, so that a new one can be made from the journal."""
     number = 1
