@@ -90,6 +90,24 @@ def test_algorithms_may_arrive_after_the_workers() -> None:
     assert isinstance(launch.form, TrainForm)
 
 
+def test_the_worker_that_trains_is_chosen_whatever_arrives_first() -> None:
+    whole, state = filled_state(), WorkbenchState()
+    launch = LaunchState(state)
+    state.set_workers(sorted(installed_workers(), key=lambda item: item.name == WORKER))
+    assert launch.worker != WORKER
+    state.set_catalogue(whole.algorithms, whole.environments)
+    assert launch.worker == WORKER and isinstance(launch.form, TrainForm)
+
+
+def test_a_worker_that_a_person_chose_stays_when_algorithms_arrive() -> None:
+    whole, state = filled_state(), WorkbenchState()
+    launch = LaunchState(state)
+    state.set_workers(installed_workers())
+    launch.choose("baseline")
+    state.set_catalogue(whole.algorithms, whole.environments)
+    assert launch.worker == "baseline"
+
+
 def test_choosing_a_worker_while_a_person_plays_hands_over(
     launch: LaunchState, state: WorkbenchState
 ) -> None:

@@ -107,6 +107,7 @@ class PolicyPicker(QWidget):
 
     def show_policies(self, env_id: str, policy: PolicyTarget | None) -> None:
         """`env_id` limits them to one environment; empty does not."""
+        self._stop_reading()  # an answer that is still under way would replace this one
         self._env_id, self._policy = env_id, policy
         self.reload()
         self._take_newest()

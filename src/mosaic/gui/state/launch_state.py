@@ -25,6 +25,8 @@ class LaunchState:
     def __init__(self, state: WorkbenchState) -> None:
         self.state = state
         self.worker = ""
+        # Workers and algorithms arrive in any order: which worker trains is known with both.
+        self._is_worker_settled = False
         self.operation = Operation.TRAIN
         # Each worker opens with what was last done with it.
         self._last_operation: dict[str, Operation] = {}
@@ -54,6 +56,7 @@ class LaunchState:
             return
         if self.state.mode is Mode.HUMAN:
             self.state.set_mode(Mode.AGENT)
+        self._is_worker_settled = True
         if name != self.worker:
             self.worker = name
             self.operation = self._last_operation.get(name, self.first_operation)
@@ -170,9 +173,10 @@ class LaunchState:
 
     def _on_facts_changed(self) -> None:
         known = {worker.name for worker in self.state.workers}
-        if self.worker not in known:
+        if not self._is_worker_settled or self.worker not in known:
             self.worker = self._first_worker()
             self.operation = self._last_operation.get(self.worker, self.first_operation)
+            self._is_worker_settled = bool(known and self.state.algorithms)
         for key, form in list(self._forms.items()):
             trains = any(item.worker == key[0] for item in self.state.algorithms)
             if isinstance(form, WorkerForm) and trains:
