@@ -10,17 +10,10 @@ Needs nothing newer than Python 3.9: scripts that are watched import it.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 import zlib
 from pathlib import Path
-from typing import Any
-
-DEEPEST = 100  # levels of JSON
-# 64 bits and a sign; a longer number is no count of anything.
-_LONGEST_INTEGER = 20
-_INFINITIES = (float("inf"), float("-inf"))
 
 
 def open_regular(path: Path, *, follow_links: bool = True) -> int:
@@ -71,56 +64,3 @@ def unpack_beginning(data: bytes, count: int) -> bytes:
         return zlib.decompressobj().decompress(data, count)
     except zlib.error as error:
         raise ValueError(f"it cannot be unpacked: {error}") from error
-
-
-def parse_json(text: bytes | str) -> Any:
-    """Raises ValueError for what is no JSON, however it is none."""
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-
-
-def parse_plain_json(text: bytes | str) -> Any:
-    """JSON that anybody can go through: finite numbers of 64 bits, and not nested deeply.
-
-    Raises ValueError for anything else.
-    """
-    try:
-        value = json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_number)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
-    require_shallow(value)
-    return value
-
-
-def require_shallow(value: Any) -> None:
-    """Raises ValueError for lists and objects in each other that recursion would stumble over."""
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for item in level
-            if isinstance(item, (dict, list))
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
-        if not level:
-            return
-    raise ValueError(f"it is nested more than {DEEPEST} levels deep")
-
-
-def _integer(text: str) -> int:
-    if len(text) > _LONGEST_INTEGER:
-        raise ValueError(f"{text[:_LONGEST_INTEGER]}… is too large a number")
-    return int(text)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in _INFINITIES:
-        raise ValueError(f"{text[:_LONGEST_INTEGER]} is too large a number")
-    return value
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Callable
@@ -10,10 +9,7 @@ import pytest
 
 from mosaic.foreign_files import (
     open_regular,
-    parse_json,
-    parse_plain_json,
     read_regular,
-    require_shallow,
     unpack,
     unpack_beginning,
 )
@@ -71,31 +67,3 @@ def test_packed_bytes_come_back_when_they_fit(length: int) -> None:
 def test_what_is_not_packed_cannot_be_unpacked(unpacker: Callable[[bytes, int], bytes]) -> None:
     with pytest.raises(ValueError, match="cannot be unpacked"):
         unpacker(b"garbage", 10)
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, "{", "", b"\xff\xfe\x00"])
-def test_no_json_is_a_value_error(text: str | bytes) -> None:
-    for parse in (parse_json, parse_plain_json):
-        with pytest.raises(ValueError, match=r"."):
-            parse(text)
-
-
-@pytest.mark.parametrize("text", ["NaN", "-Infinity", "1e999", "1" * 30, "[" * 200 + "]" * 200])
-def test_plain_json_has_plain_numbers_and_is_not_deep(text: str) -> None:
-    parse_json(text)
-    with pytest.raises(ValueError, match=r"."):
-        parse_plain_json(text)
-
-
-def test_plain_json_is_otherwise_json() -> None:
-    value = {"a": [1, -(2**63), 2**63 - 1, 1.5, None, True, "x"], "b": {"c": []}}
-    assert parse_plain_json(json.dumps(value)) == value
-
-
-def test_how_deep_a_value_may_be() -> None:
-    value: object = 1
-    for _ in range(99):
-        value = [value] if isinstance(value, dict) else {"a": value}
-    require_shallow(value)
-    with pytest.raises(ValueError, match="levels deep"):
-        require_shallow([[value]])

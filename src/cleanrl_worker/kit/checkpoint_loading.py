@@ -30,7 +30,8 @@ from cleanrl_worker.kit.checkpoint_search import (
 from cleanrl_worker.kit.chunked_state import Array
 from cleanrl_worker.kit.state_encoding import decode_state, parse_safetensors
 from cleanrl_worker.kit.weights_file import parse_payload
-from mosaic.foreign_files import parse_json, read_regular
+from mosaic.foreign_files import read_regular
+from mosaic.foreign_json import parse_json
 
 MAX_VALUES_BYTES = 32 * 2**20  # JSON: what is large is in tensors
 

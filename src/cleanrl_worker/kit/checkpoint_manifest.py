@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cleanrl_worker.kit.checkpoint_files import FILE_NAME, FileRecord
-from mosaic.foreign_files import parse_json
+from mosaic.foreign_json import parse_json
 
 VERSION = 1
 MAX_BYTES = 4 * 2**20  # some hundred bytes for each file

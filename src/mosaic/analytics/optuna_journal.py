@@ -22,7 +22,7 @@ from mosaic.analytics.optuna_study import (
     objectives,
 )
 from mosaic.errors import CorruptStoreError, StoreError
-from mosaic.foreign_files import parse_json, require_shallow
+from mosaic.foreign_json import parse_shallow_json
 
 # More of them say nothing new about a file that is no journal at all.
 MAX_PROBLEMS = 20
@@ -74,8 +74,7 @@ class JournalStudies:
         if not line.strip():
             return
         try:
-            operation = parse_json(line)
-            require_shallow(operation)
+            operation = parse_shallow_json(line)
             self._replay.apply(operation)
         except (*DECODE_ERRORS, AttributeError) as error:
             if len(self.problems) < MAX_PROBLEMS:

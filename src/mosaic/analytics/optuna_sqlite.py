@@ -11,7 +11,6 @@ import json
 import math
 import sqlite3
 from pathlib import Path
-from typing import Any
 
 from mosaic.analytics.optuna_study import (
     DECODE_ERRORS,
@@ -29,7 +28,7 @@ from mosaic.analytics.readonly_sqlite import (
     read_undisturbed,
 )
 from mosaic.errors import StoreError
-from mosaic.foreign_files import parse_json, require_shallow
+from mosaic.foreign_json import parse_shallow_json
 
 # Together they stand for the tables read below. Optuna has not changed them since its 3.0.
 SCHEMA_VERSION = 12
@@ -124,7 +123,9 @@ class _Details:
                 name: self._distribution(text).decode(stored)
                 for name, stored, text in self._params.get(trial_id, [])
             },
-            user_attrs={key: _attribute(text) for key, text in self._attrs.get(trial_id, [])},
+            user_attrs={
+                key: parse_shallow_json(text) for key, text in self._attrs.get(trial_id, [])
+            },
             intermediate_values={
                 step: _value(*stored) for step, *stored in self._intermediate.get(trial_id, [])
             },
@@ -148,12 +149,6 @@ class _Details:
         return self._distributions[text]
 
 
-def _attribute(text: str) -> Any:
-    value = parse_json(text)
-    require_shallow(value)
-    return value
-
-
 def _value(stored: float | None, kind: str) -> float:
     if kind in _NOT_FINITE:
         return _NOT_FINITE[kind]
@@ -175,7 +170,7 @@ def _studies(database: sqlite3.Connection, limited: LimitedRows) -> dict[int, St
     query = "SELECT study_id, key, value_json FROM study_user_attributes"
     for study_id, key, text in rows(query):
         if study_id in studies:
-            studies[study_id].user_attrs[key] = _attribute(text)
+            studies[study_id].user_attrs[key] = parse_shallow_json(text)
     return studies
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from mosaic.foreign_files import parse_json, require_shallow
+from mosaic.foreign_json import parse_shallow_json
 
 # What decoding of hostile or foreign data may raise.
 DECODE_ERRORS = (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError)
@@ -75,8 +75,7 @@ class Distribution:
 
     @classmethod
     def from_json(cls, text: str) -> Distribution:
-        data = parse_json(text)
-        require_shallow(data)
+        data = parse_shallow_json(text)
         kind = data.get("name") or f"{data['type'].capitalize()}Distribution"
         attributes = data.get("attributes", data)
         choices = attributes["choices"] if kind == "CategoricalDistribution" else ()

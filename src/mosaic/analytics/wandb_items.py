@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from mosaic.analytics import protobuf_wire as wire
-from mosaic.foreign_files import DEEPEST, parse_json, require_shallow
+from mosaic.foreign_json import DEEPEST, parse_shallow_json
 
 ITEM_KEY, ITEM_NESTED_KEY, ITEM_JSON = 1, 2, 16
 # Newer writers may put the value of a history item into a field of its type.
@@ -57,8 +57,7 @@ def update(target: dict[str, Any], message: bytes, skipped: Counter[str]) -> Non
         if not path or path[0] == "_wandb":
             continue
         try:
-            value = parse_json(text)
-            require_shallow(value)
+            value = parse_shallow_json(text)
             if len(path) > DEEPEST:
                 raise ValueError("too many keys in a row")
             _place(target, path, value, is_removed=number == 2)

@@ -8,7 +8,8 @@ from typing import Any
 
 from mosaic.contracts.schema_check import violations
 from mosaic.errors import CorruptStoreError
-from mosaic.foreign_files import parse_plain_json, read_regular
+from mosaic.foreign_files import read_regular
+from mosaic.foreign_json import parse_plain_json
 
 MANIFEST_VERSION = 2
 STATUSES = ("", "running", "completed", "cancelled", "failed")

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mosaic.contracts.recording_file import MAX_UNPACKED_BYTES, SUFFIX
-from mosaic.foreign_files import parse_json, unpack, unpack_beginning
+from mosaic.foreign_files import unpack, unpack_beginning
+from mosaic.foreign_json import parse_json
 
 INDEX_SUFFIX = ".index"
 # Episode of the run, process, number there, how many in a row; and a checksum of these.

@@ -44,7 +44,8 @@ from mosaic.daemon.worker_sessions import WorkerSessions
 from mosaic.daemon.workers.catalog import WorkerCatalog, WorkerEntry
 from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunError
 from mosaic.files import tail_lines
-from mosaic.foreign_files import parse_json, read_regular, require_shallow
+from mosaic.foreign_files import read_regular
+from mosaic.foreign_json import parse_shallow_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
 from mosaic.runhost.control_groups import available_containment
@@ -346,8 +347,7 @@ def _config(path: Path, record: RunRecord) -> dict[str, Any]:
 def _document(path: Path) -> dict[str, Any]:
     """A JSON object of the run; empty where there is none, or what is there is damaged."""
     try:
-        data = parse_json(read_regular(path, MAX_MANIFEST_BYTES))
-        require_shallow(data)
+        data = parse_shallow_json(read_regular(path, MAX_MANIFEST_BYTES))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -9,7 +9,8 @@ from pathlib import Path
 from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import RunState
-from mosaic.foreign_files import parse_json, read_regular
+from mosaic.foreign_files import read_regular
+from mosaic.foreign_json import parse_json
 from mosaic.front.human import amount, count, decimal
 
 _STATE_WORDS = {

@@ -18,7 +18,8 @@ from mosaic.contracts.recording_file import (
     parse_header,
 )
 from mosaic.errors import CorruptStoreError
-from mosaic.foreign_files import open_regular, parse_json, unpack
+from mosaic.foreign_files import open_regular, unpack
+from mosaic.foreign_json import parse_json
 
 _SEARCHED_BYTES = 1 << 20
 

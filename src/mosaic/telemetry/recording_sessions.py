@@ -20,7 +20,8 @@ from mosaic.contracts.recording_file import (
     parse_ends,
 )
 from mosaic.errors import CorruptStoreError
-from mosaic.foreign_files import parse_json, unpack_beginning
+from mosaic.foreign_files import unpack_beginning
+from mosaic.foreign_json import parse_json
 from mosaic.telemetry.recording_scan import (
     Block,
     Damage,

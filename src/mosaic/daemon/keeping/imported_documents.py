@@ -15,9 +15,9 @@ import msgspec
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.contracts.variable_secrecy import redact_config
-from mosaic.daemon.keeping.foreign_json import read_foreign_json
 from mosaic.errors import ConfigError
 from mosaic.files import atomic_write_json
+from mosaic.foreign_json import read_plain_json
 
 _MAX_REASON = 200
 
@@ -27,9 +27,9 @@ def take_over_configs(folder: Path, run_id: str) -> list[str]:
     notes = []
     for path in sorted(folder.iterdir()):
         try:
-            document = read_foreign_json(path)
+            document = read_plain_json(path)
             taken = _without_secrets(document, run_id)
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             path.unlink()
             notes.append(f"{path.name} was left out: {_short(error)}")
             continue
@@ -70,4 +70,5 @@ def usable_capabilities(capabilities: dict[str, Any]) -> tuple[dict[str, Any], l
 
 
 def _short(error: Exception) -> str:
-    return str(error)[:_MAX_REASON]
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text[:_MAX_REASON]

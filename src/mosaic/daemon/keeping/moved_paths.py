@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.hostile_text import RUN_ID
-from mosaic.daemon.keeping.foreign_json import read_foreign_json
 from mosaic.files import atomic_write_json
+from mosaic.foreign_json import read_plain_json
 
 _BELOW_A_RUN = re.compile(rf"/({RUN_ID.pattern})((?:/[^/\0]+)*)/?")
 
@@ -22,7 +22,7 @@ def move_paths(documents: list[Path], old_runs: str, new_runs: Path) -> None:
         return
     for path in documents:
         try:
-            found = read_foreign_json(path)
+            found = read_plain_json(path)
         except (OSError, ValueError):
             continue
         moved = moved_value(found, old_runs.rstrip("/"), str(new_runs))

@@ -1,0 +1,97 @@
+"""JSON that somebody else wrote, read without harm to whoever goes through it afterwards.
+
+Three grades, each stricter: `parse_json` for what is looked at value by value, `parse_shallow_json`
+for what is gone through by recursion, `parse_plain_json` for documents that are kept and handed on.
+All refusals are ValueErrors that say what is wrong.
+
+Needs nothing newer than Python 3.9: scripts that are watched import it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mosaic.foreign_files import read_regular
+
+# As much as a config that is submitted here may have.
+MAX_DOCUMENT_BYTES = 4_000_000
+DEEPEST = 100  # levels of lists and objects in each other
+# Empty lists have two bytes each in a file and sixty in memory.
+MOST_VALUES = 500_000
+# 64 bits and a sign; a longer number is no count of anything.
+_LONGEST_INTEGER = 20
+_INFINITIES = (float("inf"), float("-inf"))
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def read_plain_json(path: Path) -> Any:
+    """A whole file. Raises OSError as well: for what is no plain file, or a larger one."""
+    return parse_plain_json(read_regular(path, MAX_DOCUMENT_BYTES))
+
+
+def parse_json(text: bytes | str) -> Any:
+    return _loads(text)
+
+
+def parse_shallow_json(text: bytes | str) -> Any:
+    value = _loads(text)
+    for _ in _levels(value):
+        pass
+    return value
+
+
+def parse_plain_json(text: bytes | str) -> Any:
+    """Finite numbers of 64 bits, text that every encoder takes, and neither deep nor endless."""
+    value = _loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_number)
+    count = 0
+    for level in _levels(value):
+        count += len(level)
+        if count > MOST_VALUES:
+            raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+        if any(isinstance(item, str) and _NO_TEXT.search(item) for item in level):
+            raise ValueError("it holds text that is none")
+    return value
+
+
+def _loads(text: bytes | str, **options: Any) -> Any:
+    try:
+        return json.loads(text, **options)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _levels(value: Any) -> Iterator[list[Any]]:
+    """The value itself, then what is directly in it, keys included, and so on inwards."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        yield level
+        containers = [item for item in level if isinstance(item, (dict, list))]
+        if not containers:
+            return
+        level = []
+        for item in containers:
+            level += item
+            if isinstance(item, dict):
+                level += item.values()
+    raise ValueError(f"it is nested more than {DEEPEST} levels deep")
+
+
+def _integer(text: str) -> int:
+    if len(text) > _LONGEST_INTEGER:
+        raise ValueError(f"{text[:_LONGEST_INTEGER]}… is too large a number")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in _INFINITIES:
+        raise ValueError(f"{text[:_LONGEST_INTEGER]} is too large a number")
+    return value
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")
