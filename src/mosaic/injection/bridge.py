@@ -1,7 +1,8 @@
-"""Bridge: messages from a script's processes to whoever started it, through a FIFO.
+"""Bridge: from a script's processes to whoever started it.
 
-The script's threads only append to a queue; a thread of ours sends. Nothing here waits for the
-reader, and a reader that is gone ends the bridge.
+Values and episodes are written down at once, in the ledger of the process. Messages, and episodes
+that were recorded, wait in a queue for a thread of ours, which sends the former through a FIFO and
+writes the latter to a file. Nothing here waits for a reader, and one that is gone ends it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import itertools
+import json
 import os
 import signal
 import stat
@@ -19,41 +22,42 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from mosaic.contracts.ledger import NO_STEP, RECORDED
 from mosaic.injection.episode_file import EpisodeFile
-from mosaic.injection.outbox import INTERVAL_S, Outbox
+from mosaic.injection.ledger_writer import LedgerWriter
 from mosaic.injection.tape import BYTES_PER_STEP, Recorded
 
+MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
+_MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
+_MAX_WAITING = 1000  # messages
 _TICK_S = 0.1
 _LAST_CHANCE_S = 0.3  # for a full pipe, when the script ends
-_MAX_QUEUED = 200_000
 _MAX_RECORDED_BYTES = 128 * 2**20  # that wait for a slow disk
-
-Ended = tuple[float, int, int, "Recorded | None"]  # as `episode` gets it
 
 
 class Bridge:
-    """May be used from any thread, and after a fork: the child has a queue of its own."""
+    """May be used from any thread, and after a fork: the child speaks for itself."""
 
-    def __init__(
-        self, path: str, interval_s: float = INTERVAL_S, episode_file: EpisodeFile | None = None
-    ) -> None:
-        self._path, self._interval_s, self._file = path, interval_s, episode_file
-        self._on_tick: Callable[[float, bool], None] | None = None
-        self._start_over()
+    def __init__(self, path: str, episode_file: EpisodeFile | None = None) -> None:
+        self._path, self._file = path, episode_file
+        self._on_tick: Callable[[], None] | None = None
         self._fd = self._open()
         self._identity = None if self._fd is None else _identity(self._fd)
+        folder = os.path.dirname(path) if self._fd is not None else ""  # noqa: PTH120
+        self._ledger = LedgerWriter(folder, self.note)
+        self._start_over()
         atexit.register(self.close)
         os.register_at_fork(after_in_child=self._start_over)
 
     def _start_over(self) -> None:
-        self._queue: deque[tuple[Any, ...]] = deque(maxlen=_MAX_QUEUED)
-        self._episodes: deque[Ended] = deque(maxlen=_MAX_QUEUED)
-        self._ended = 0  # episodes so far: each has a number
+        self._messages: deque[dict[str, Any]] = deque(maxlen=_MAX_WAITING)
+        self._recorded: deque[tuple[int, Recorded]] = deque()
         self._recorded_bytes = self._written_bytes = 0
-        if self._file is not None:
-            self._file.start_over()
-        self._pid = os.getpid()
-        self._outbox = Outbox(self._interval_s, pid=self._pid)
+        self._next_number: Callable[[], int] = itertools.count().__next__
+        # Who logged a name first, and its last point: a logger and the TensorBoard writer it
+        # writes to tell the same.
+        self._last_points: dict[str, tuple[str, int, float]] = {}
+        self._ledger.start_over()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._stopping = threading.Event()
@@ -64,24 +68,32 @@ class Bridge:
         except OSError:
             return None  # nobody reads, or nobody will
 
-    def metric(self, name: str, value: float, step: int | None = None) -> None:
-        self._put((self._outbox.metric, name, value, step))
+    def metric(self, name: str, value: float, step: int | None = None, source: str = "") -> None:
+        at = NO_STEP if step is None else step
+        last = self._last_points.get(name)
+        if last is not None and last[0] != source:
+            if last[1] == at and (last[2] == value or value != value):
+                return
+            source = last[0]
+        self._last_points[name] = source, at, value
+        self._ledger.value(name, value, at)
 
     def episode(
-        self, total: float, length: int, env: int, recorded: Recorded | None = None
+        self, total: float, length: int, env: int, flags: int = 0, recorded: Recorded | None = None
     ) -> None:
         # Thousands a second, where episodes are short: as little as possible is done here.
-        if recorded is not None:
-            if self._recorded_bytes - self._written_bytes < _MAX_RECORDED_BYTES:
-                self._recorded_bytes += BYTES_PER_STEP * length
-            else:
-                recorded = None
-        self._episodes.append((total, length, env, recorded))
-        if self._thread is None and self._fd is not None:
-            self._start()
+        number = self._next_number()
+        is_behind = self._recorded_bytes - self._written_bytes >= _MAX_RECORDED_BYTES
+        if recorded is not None and self._fd is not None and not is_behind:
+            self._recorded_bytes += BYTES_PER_STEP * length
+            self._recorded.append((number, recorded))
+            flags |= RECORDED
+            if self._thread is None:
+                self._start()
+        self._ledger.episode(number, total, length, env, flags)
 
     def progress(self, steps: int) -> None:
-        self._message(kind="progress", steps=steps, pid=self._pid)
+        self._ledger.steps(steps)
 
     def note(self, text: str) -> None:
         self._message(kind="note", text=text)
@@ -95,8 +107,8 @@ class Bridge:
     def wandb(self, path: str) -> None:
         self._message(kind="wandb", path=path)
 
-    def each_tick(self, call: Callable[[float, bool], None]) -> None:
-        """Calls it with the time and whether it is the last one, in the thread that sends."""
+    def each_tick(self, call: Callable[[], None]) -> None:
+        """Calls it in the thread that sends, also right before the end."""
         self._on_tick = call
         if self._fd is not None and self._thread is None:
             self._start()
@@ -109,16 +121,13 @@ class Bridge:
             thread.join(_LAST_CHANCE_S + _TICK_S)
             if not thread.is_alive():  # a program whose exec fails goes on: with a new one
                 self._thread, self._stopping = None, threading.Event()
+        self._ledger.close()
 
     def _message(self, **message: Any) -> None:
-        self._put((self._outbox.message, message))
-
-    def _put(self, item: tuple[Any, ...]) -> None:
-        if self._fd is None:
-            return
-        self._queue.append(item)
-        if self._thread is None:
-            self._start()
+        if self._fd is not None:
+            self._messages.append(message)
+            if self._thread is None:
+                self._start()
 
     def _start(self) -> None:
         with self._starting:
@@ -145,33 +154,28 @@ class Bridge:
             is_stopping = self._stopping.wait(_TICK_S)
             with contextlib.suppress(Exception):  # a watcher's error must not end the others' news
                 if self._on_tick is not None:
-                    self._on_tick(time.monotonic(), is_stopping)
-            self._send(is_last=is_stopping)
+                    self._on_tick()
+            self._record()
+            self._send()
         deadline = time.monotonic() + _LAST_CHANCE_S
-        while self._fd is not None and not self._send(is_last=True):
+        while self._fd is not None and not self._send():
             if time.monotonic() > deadline:
                 return
             time.sleep(0.01)
 
-    def _send(self, *, is_last: bool) -> bool:
-        while self._queue:
-            take, *values = self._queue.popleft()
-            take(*values)
-        ended = [self._episodes.popleft() for _ in range(len(self._episodes))]
-        first, self._ended = self._ended, self._ended + len(ended)
-        if self._file is not None:
-            self._record(self._file, list(enumerate(ended, first)))
-        self._outbox.episodes([(*each[:3], number) for number, each in enumerate(ended, first)])
-        return self._outbox.drain(time.monotonic(), self._write, is_last=is_last)
+    def _send(self) -> bool:
+        """False when there was no room for all."""
+        while self._messages:
+            if not self._write(line_of(self._messages[0])):
+                return False
+            self._messages.popleft()
+        return True
 
-    def _record(self, file: EpisodeFile, ended: list[tuple[int, Ended]]) -> None:
-        """Before they are told, so that whoever hears of an episode finds it."""
-        recorded = [(number, each[3]) for number, each in ended if each[3] is not None]
-        if not recorded:
-            return
-        file.write(recorded)
-        self._written_bytes += sum(BYTES_PER_STEP * len(each[4]) for _, each in recorded)
-        self._outbox.process = file.process
+    def _record(self) -> None:
+        waiting = [self._recorded.popleft() for _ in range(len(self._recorded))]
+        if waiting and self._file is not None:
+            self._file.write(self._ledger.number, waiting)
+            self._written_bytes += sum(BYTES_PER_STEP * len(each[4]) for _, each in waiting)
 
     def _write(self, line: bytes) -> bool:
         fd = self._fd
@@ -185,12 +189,11 @@ class Bridge:
         except BlockingIOError:
             return False
         except BrokenPipeError:
-            self._fd = None
             os.close(fd)
-            return False
         except OSError:
-            self._fd = None
-            return False
+            pass  # it is not ours any more
+        self._fd = None
+        return False
 
     def _open_again(self) -> int:
         """For a script that closes descriptors it does not know, and may have a file of its own
@@ -210,3 +213,20 @@ def _identity(fd: int) -> tuple[bool, int, int] | None:
     except OSError:
         return None
     return stat.S_ISFIFO(status.st_mode), status.st_dev, status.st_ino
+
+
+def line_of(message: dict[str, Any]) -> bytes:
+    """At most as long as a pipe takes at once."""
+    line = _encoded(message)
+    if len(line) <= MAX_LINE_BYTES:
+        return line
+    return _encoded(
+        {
+            key: value[:_MAX_TEXT] if isinstance(value, str) else value
+            for key, value in message.items()
+        }
+    )
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from mosaic.contracts.ledger import TRUNCATED
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.injection.tape import NOTHING, Recorded, Tape
 
@@ -20,8 +21,8 @@ _total_of: Callable[[list[Any], Any], Any] = (
     sum if sys.version_info < (3, 12) else functools.partial(functools.reduce, operator.add)
 )
 
-# Return, length, number of the environment, and what was recorded of the episode.
-Report = Callable[[float, int, int, "Recorded | None"], None]
+# Return, length, number of the environment, flags of a ledger, what was recorded of the episode.
+Report = Callable[[float, int, int, int, "Recorded | None"], None]
 
 
 class NoTap:
@@ -97,6 +98,10 @@ class EnvWatch:
     def all_steps(self) -> int:
         return self._steps_before + self.length
 
+    def forget_steps(self) -> None:
+        """After a fork: they are the parent's."""
+        self._steps_before = -self.length
+
     def count(self, reward: Any) -> None:
         """A step that no tape keeps, in a process that records."""
         self.steps += 1
@@ -128,7 +133,8 @@ class EnvWatch:
                 total = self._finished(total)
             self.episodes += 1
             self._returns.append(total)
-            self._report(total, self.steps, self.number, recorded)
+            flags = 0 if terminated else TRUNCATED
+            self._report(total, self.steps, self.number, flags, recorded)
         if self.tap.is_due:
             self.last_reward = float(reward)
             self.tap.show()
@@ -163,7 +169,7 @@ def within(outer: EnvWatch | None) -> EnvWatch:
     return EnvWatch(-1, _nobody, outer or _NO_WATCH)
 
 
-def _nobody(total: float, length: int, number: int, recorded: Recorded | None) -> None:
+def _nobody(total: float, length: int, number: int, flags: int, recorded: Recorded | None) -> None:
     """Nobody is told."""
 
 

@@ -1,4 +1,4 @@
-"""EpisodeFile: the recorded episodes of this process, appended to a file of its own.
+"""EpisodeFile: the recorded episodes of a process, appended to a file with its ledger's number.
 
 Used by the thread that sends. The file is opened for each write: a script may fork, or close
 descriptors it does not know and use their numbers for files of its own.
@@ -6,11 +6,9 @@ descriptors it does not know and use their numbers for files of its own.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import sys
-import time
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,25 +24,28 @@ _LEVEL = 1  # of zlib: more takes three times as long and saves a tenth
 _NOT_AT_ALL = 0  # actions that are larger than rewards are continuous: nothing to compress
 _BLOCK_BYTES = 8_000_000
 _COUNTED_EVERY = 4_000_000  # bytes of ours between two looks at what the others have written
-_TRIES = 100
 
 
 class EpisodeFile:
     def __init__(self, folder: str, attempt: int, limit: int, note: Callable[[str], None]) -> None:
         self._folder, self._attempt, self._limit, self._note = Path(folder), attempt, limit, note
         self._about_us = _where_we_run()
-        self.start_over()
+        self._begin(0)
 
-    def start_over(self) -> None:
-        """After a fork: the file is the parent's."""
-        self.process = 0  # the number of the file; 0 as long as there is none
-        self.is_over = False
+    def _begin(self, process: int) -> None:
+        self._process = process
+        self._is_made = self._is_over = False
         self._written = 0
         self._total, self._counted_at = 0, -_COUNTED_EVERY
 
-    def write(self, episodes: Sequence[tuple[int, Recorded]]) -> None:
-        """Episodes and their numbers in this process. Never raises."""
-        if self.is_over or not episodes:
+    def write(self, process: int, episodes: Sequence[tuple[int, Recorded]]) -> None:
+        """Episodes and their numbers in this process, which after a fork is another one.
+
+        Never raises.
+        """
+        if process != self._process:
+            self._begin(process)
+        if self._is_over:
             return
         try:
             waiting: list[tuple[int, PackedEpisode]] = []
@@ -71,7 +72,7 @@ class EpisodeFile:
     def _append(
         self, numbered: Sequence[tuple[int, PackedEpisode]], environments: list[dict[str, Any]]
     ) -> None:
-        if self.is_over:
+        if self._is_over:
             return
         episodes = [episode for _, episode in numbered]
         is_continuous = any(len(each.actions) >= len(each.rewards) for each in episodes)
@@ -117,22 +118,14 @@ class EpisodeFile:
 
     def _open(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
-        if self.process:
-            name = process_file_name(self._attempt, self.process)
-            return os.open(self._folder / name, flags)
-        number = time.time_ns() // 1000  # unlike a process id, not given twice
-        for candidate in range(number, number + _TRIES):
-            name = process_file_name(self._attempt, candidate)
-            try:
-                fd = os.open(self._folder / name, flags | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                continue
-            self.process = candidate
-            return fd
-        raise OSError(errno.EEXIST, "all names are taken")
+        if not self._is_made:
+            flags |= os.O_CREAT | os.O_EXCL
+        fd = os.open(self._folder / process_file_name(self._attempt, self._process), flags, 0o600)
+        self._is_made = True
+        return fd
 
     def _end(self, reason: str) -> None:
-        self.is_over = True
+        self._is_over = True
         self._note(f"episodes from here on cannot be replayed, their recording ended: {reason}")
         try:
             end = zlib.compress(json.dumps({"reason": reason}).encode())

@@ -10,6 +10,7 @@ import sys
 from types import FunctionType
 from typing import Any
 
+from mosaic.contracts.ledger import TRUNCATED
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.env_watch import Report
 from mosaic.injection.watches import Watches
@@ -40,9 +41,9 @@ class VectorWatch:
         size = self._size
         numpy: Any = sys.modules["numpy"]
         rewards = numpy.asarray(result[1], dtype="float64")
-        is_over = numpy.asarray(result[2], dtype=bool)
+        terminated = is_over = numpy.asarray(result[2], dtype=bool)
         if len(result) == 5:
-            is_over = is_over | numpy.asarray(result[3], dtype=bool)
+            is_over = terminated | numpy.asarray(result[3], dtype=bool)
         if self._totals is None:
             self._totals = numpy.zeros(size)
             self._lengths = numpy.zeros(size, dtype="int64")
@@ -58,10 +59,11 @@ class VectorWatch:
         self.all_steps += int(is_step.sum())
         if is_over.any():
             numbers = numpy.arange(size)[which]
-            for number in numbers[is_over]:
+            flags_of = numpy.where(terminated, 0, TRUNCATED)
+            for number, flags in numpy.stack((numbers, flags_of), 1)[is_over].tolist():
                 self.episodes += 1
                 total, length = float(self._totals[number]), int(self._lengths[number])
-                self._report(total, length, self._first + int(number), None)
+                self._report(total, length, self._first + number, flags, None)
 
 
 class VectorLayers:

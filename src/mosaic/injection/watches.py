@@ -16,7 +16,6 @@ from mosaic.injection.tape import NOTHING, Tape
 
 # Of one environment: an episode of Atari has at most 108,000.
 SILENT_STEPS = 200_000
-_PROGRESS_S = 1.0
 _MAX_TAPE_BYTES = 128 * 2**20  # of the unfinished episodes of all environments
 
 
@@ -50,11 +49,8 @@ class Watches:
         self.made = 0
         self._steps_of_the_gone = 0
         self._is_ticking = False
-        self._forget_progress()
+        self._reported_steps = 0
         os.register_at_fork(after_in_child=self._after_fork)
-
-    def _forget_progress(self) -> None:
-        self._reported_steps, self._reported_at = 0, 0.0
 
     def of(self, unwrapped: Any) -> EnvWatch:
         """The watch of this environment, a new one when it is seen for the first time."""
@@ -128,7 +124,7 @@ class Watches:
         if self._lane is not None and tap is not NO_TAP:
             self._lane.release(tap)
 
-    def _tick(self, now: float, is_last: bool) -> None:
+    def _tick(self) -> None:
         """In the bridge's thread: how far the process is, and whether episodes end at all."""
         steps, longest = self._steps_of_the_gone, 0
         for watches in (list(self.known.values()), list(self.vectors.values())):
@@ -136,9 +132,8 @@ class Watches:
                 steps += watch.all_steps
                 longest = max(longest, watch.length)
         self._bound_tapes()
-        is_time = is_last or now >= self._reported_at + _PROGRESS_S
-        if is_time and steps != self._reported_steps:
-            self._reported_steps, self._reported_at = steps, now
+        if steps != self._reported_steps:
+            self._reported_steps = steps
             self._bridge.progress(steps)
         if longest >= SILENT_STEPS:
             self.note(f"no episode of an environment has ended for {SILENT_STEPS:,} steps")
@@ -152,7 +147,8 @@ class Watches:
         """The parent keeps its view; here environments are seen again when they are reset."""
         self._is_ticking = False
         self._steps_of_the_gone = 0
-        self._forget_progress()
+        self._reported_steps = 0
         self.vectors.clear()
         for watch in self.known.values():
             watch.tap, watch.is_new = NO_TAP, True
+            watch.forget_steps()

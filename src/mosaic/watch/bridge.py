@@ -1,4 +1,5 @@
-"""The bridge: a pipe with a name, through which every process of a script can report.
+"""The bridge: a folder in which every process of a script can report: a pipe for messages, and
+ledgers of values and episodes.
 
 It lies in shared memory under the run's prefix, so that the run host removes it also when this
 process is killed.
@@ -19,10 +20,12 @@ from pathlib import Path
 
 from mosaic.contracts.run_files import shared_memory_prefixes
 from mosaic.runhost.line_splitter import LineSplitter
+from mosaic.watch.ledgers import Ledgers
 from mosaic.watch.messages import MAX_LINE_BYTES, Message, parse_message
 
 SHARED_MEMORY = Path("/dev/shm")
 TICK_S = 0.5
+LOOK_S = 0.1  # between two looks at the ledgers
 # Somebody the script left behind may write for ever; what is in the pipe at the end is little.
 LAST_READ_S = 5.0
 _CHUNK = 65_536
@@ -31,19 +34,17 @@ _WIDE_PIPE = 1_048_576
 
 @contextlib.contextmanager
 def bridge_pipe(run_id: str, folder: Path = SHARED_MEMORY) -> Iterator[Path]:
-    """A new named pipe of our own, gone when the context is left."""
-    name = f"{shared_memory_prefixes(run_id)[-1]}.bridge-{os.getpid()}"
-    with contextlib.ExitStack() as cleanup:
-        path = folder / name
-        try:
-            os.mkfifo(path, 0o600)
-        except OSError:  # no shared memory here, or a name somebody else took
-            private = tempfile.mkdtemp(prefix="mosaic-bridge-")
-            cleanup.callback(shutil.rmtree, private, ignore_errors=True)
-            path = Path(private) / name
-            os.mkfifo(path, 0o600)
-        cleanup.callback(path.unlink, missing_ok=True)
-        yield path
+    """A new named pipe in a folder of our own, which is gone when the context is left."""
+    private = folder / f"{shared_memory_prefixes(run_id)[-1]}.bridge-{os.getpid()}"
+    try:
+        private.mkdir(0o700)
+    except OSError:  # no shared memory here, or a name somebody else took
+        private = Path(tempfile.mkdtemp(prefix="mosaic-bridge-"))
+    try:
+        os.mkfifo(private / "pipe", 0o600)
+        yield private / "pipe"
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
 
 
 class Bridge:
@@ -63,6 +64,7 @@ class Bridge:
         self._wake_read, self._wake_write = os.pipe()
         self._take = take
         self._tick = tick
+        self.ledgers = Ledgers(path.parent)
         self._lines = LineSplitter(MAX_LINE_BYTES)
         self._garbage = 0
         self._speaking = threading.Lock()
@@ -92,13 +94,18 @@ class Bridge:
         poll = select.poll()
         poll.register(self._fd, select.POLLIN)
         poll.register(self._wake_read, select.POLLIN)
-        next_tick = time.monotonic() + TICK_S
+        next_look = next_tick = time.monotonic()
         while True:
-            ready = {fd for fd, _ in poll.poll(TICK_S * 1000)}
+            ready = {fd for fd, _ in poll.poll(LOOK_S * 1000)}
             if self._fd in ready:
                 self._read_chunk()
-            if time.monotonic() >= next_tick:
-                next_tick = time.monotonic() + TICK_S
+            now = time.monotonic()
+            if now >= next_look:
+                next_look = now + LOOK_S
+                with self._speaking:
+                    self.ledgers.read(self._take)
+            if now >= next_tick:
+                next_tick = now + TICK_S
                 with self._speaking:
                     self._tick()
             if self._wake_read in ready:
@@ -106,6 +113,8 @@ class Bridge:
         deadline = time.monotonic() + LAST_READ_S
         while time.monotonic() < deadline and self._read_chunk():
             pass
+        with self._speaking:
+            self.ledgers.read(self._take, is_last=True)
 
     def _read_chunk(self) -> bool:
         """False when the pipe is empty."""

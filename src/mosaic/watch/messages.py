@@ -29,6 +29,7 @@ class Episode(NamedTuple):
     length: int = 0
     env: int = 0
     is_truncated: bool = False
+    is_evaluation: bool = False
     # Where it was recorded: a process of the script, and its number there. Process 0: nowhere.
     process: int = 0
     number: int = 0
@@ -96,6 +97,7 @@ def _episode(data: dict[str, Any]) -> Episode:
         _count(data.get("length", 0)),
         _count(data.get("env", 0)),
         bool(data.get("truncated", False)),
+        bool(data.get("evaluation", False)),
         *_recorded(data),
     )
 
@@ -159,6 +161,14 @@ def _count(value: Any) -> int:
     if not 0 <= count <= MAX_COUNT:
         raise ValueError("out of range")
     return count
+
+
+def plain_name(text: str) -> str | None:
+    """The name of a metric; None when it can be none."""
+    try:
+        return _text(text, MAX_NAME)
+    except ValueError:
+        return None
 
 
 def _text(value: Any, longest: int) -> str:

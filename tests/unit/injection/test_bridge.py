@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from mosaic.injection.bridge import Bridge
+from mosaic.watch.ledgers import Ledgers
+from mosaic.watch.messages import Episode, Message, Metric, Progress
 from tests.waiting import wait_until
 
 
@@ -35,43 +38,62 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
     os.close(made.fd)
 
 
-def test_what_is_put_arrives_and_the_last_value_at_the_latest_with_the_end(reader: Reader) -> None:
-    bridge = Bridge(str(reader.path), interval_s=60.0)
+def ledgers(reader: Reader) -> list[Message]:
+    taken: list[Message] = []
+    Ledgers(reader.path.parent).read(taken.append)
+    return taken
+
+
+def test_values_and_episodes_are_there_at_once_and_messages_soon(reader: Reader) -> None:
+    bridge = Bridge(str(reader.path))
     bridge.note("hello")
-    bridge.metric("loss", 1.0, 1)
+    for step in range(50):
+        bridge.metric("loss", 1.0 / (step + 1), step)
     bridge.episode(21.0, 20, 3)
-    first = wait_until(reader.messages, what="messages")
-    assert [m["kind"] for m in first] == ["note", "episode", "metric"]
-    assert first[1] == {
-        "kind": "episode",
-        "return": 21.0,
-        "length": 20,
-        "env": 3,
-        "pid": os.getpid(),
-    }
-    for step in range(2, 50):
-        bridge.metric("loss", 1.0 / step, step)
+    *values, episode, progress = ledgers(reader)
+    assert values == [Metric("loss", 1.0 / (step + 1), step) for step in range(50)]
+    assert episode == Episode(21.0, 20, 3)
+    assert isinstance(progress, Progress) and progress.steps == 20
+    assert wait_until(reader.messages, what="the note") == [{"kind": "note", "text": "hello"}]
     bridge.close()
-    assert [m["step"] for m in reader.messages()] == [49]
 
 
-def test_a_reader_that_stalls_holds_nobody_up_and_gets_the_newest_values(reader: Reader) -> None:
-    bridge = Bridge(str(reader.path), interval_s=0.0)
+def test_the_same_point_through_two_libraries_is_one(reader: Reader) -> None:
+    bridge = Bridge(str(reader.path))
+    for source in ("logger", "tensorboard"):
+        bridge.metric("loss", 1.0, 1, source)
+        bridge.metric("nan", math.nan, 1, source)
+    bridge.metric("loss", 2.0, 2, "tensorboard")
+    assert [(each.name, each.step) for each in ledgers(reader) if isinstance(each, Metric)] == [
+        ("loss", 1),
+        ("nan", 1),
+        ("loss", 2),
+    ]
+    bridge.close()
+
+
+def test_what_one_library_logs_twice_is_two(reader: Reader) -> None:
+    """Two environments end at the same step with the same return."""
+    bridge = Bridge(str(reader.path))
+    for _ in range(2):
+        bridge.metric("episodic_return", 500.0, 1000, "tensorboard")
+    assert len(ledgers(reader)) == 2
+    bridge.close()
+
+
+def test_a_reader_that_stalls_holds_nobody_up(reader: Reader) -> None:
+    bridge = Bridge(str(reader.path))
     bridge.note("x" * 3000)
     wait_until(lambda: reader.messages(), what="the bridge to be up")
     for index in range(100):  # more than a pipe holds
         bridge.note(f"{index} " + "x" * 3000)
-    bridge.metric("loss", 1.0, 1)
-    bridge.metric("loss", 2.0, 2)
     seen: list[dict[str, Any]] = []
 
-    def has_metric() -> bool:
+    def has_all() -> bool:
         seen.extend(reader.messages())
-        return any(m["kind"] == "metric" for m in seen)
+        return len(seen) == 100
 
-    wait_until(has_metric, what="the metric behind the notes")
-    assert [m["value"] for m in seen if m["kind"] == "metric"] == [2.0]
-    assert len([m for m in seen if m["kind"] == "note"]) == 100
+    wait_until(has_all, what="all notes")
     bridge.close()
 
 
@@ -87,7 +109,7 @@ def test_without_a_reader_it_is_silent(tmp_path: Path) -> None:
 
 def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
     reader = Reader(tmp_path / "bridge")
-    bridge = Bridge(str(reader.path), interval_s=0.0)
+    bridge = Bridge(str(reader.path))
     bridge.note("hello")
     wait_until(reader.messages, what="the first message")
     os.close(reader.fd)
@@ -102,7 +124,7 @@ def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
 def test_it_never_writes_into_a_file_that_took_the_place_of_its_pipe(
     reader: Reader, tmp_path: Path
 ) -> None:
-    bridge = Bridge(str(reader.path), interval_s=0.0)
+    bridge = Bridge(str(reader.path))
     fd = bridge._fd
     assert fd is not None
     theirs = tmp_path / "data"
@@ -117,7 +139,7 @@ def test_it_never_writes_into_a_file_that_took_the_place_of_its_pipe(
 
 
 def test_another_pipe_under_its_name_gets_nothing(reader: Reader) -> None:
-    bridge = Bridge(str(reader.path), interval_s=0.0)
+    bridge = Bridge(str(reader.path))
     fd = bridge._fd
     assert fd is not None
     os.close(fd)
@@ -133,7 +155,7 @@ def test_another_pipe_under_its_name_gets_nothing(reader: Reader) -> None:
 
 def test_after_its_end_it_can_be_used_again(reader: Reader) -> None:
     """A program that wanted to become another one, and could not."""
-    bridge = Bridge(str(reader.path), interval_s=0.0)
+    bridge = Bridge(str(reader.path))
     for text in ("one", "two"):
         bridge.note(text)
         bridge.close()

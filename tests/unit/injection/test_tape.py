@@ -17,6 +17,7 @@ from mosaic.contracts.process_recording import (
     index_name,
     pack_place,
     parse_episodes,
+    process_file_name,
 )
 from mosaic.contracts.recording_file import HEADER_BYTES
 from mosaic.injection.env_watch import EnvWatch
@@ -68,7 +69,7 @@ class Recording:
         self.begin(**begin)
         for place, action in enumerate(actions):
             take(self, action, is_last=place == len(actions) - 1)
-        recorded: Recorded | None = self.ended[-1][3]
+        recorded: Recorded | None = self.ended[-1][4]
         return recorded
 
 
@@ -118,7 +119,7 @@ def test_arrays_are_copied_with_their_type(dtype: str) -> None:
         action[:] = step  # the script uses one array for all of its actions
         expected += action.tobytes()
         take(recording, action, is_last=step == 3)
-    facts, kept, _ = unpacked(recording.ended[-1][3])
+    facts, kept, _ = unpacked(recording.ended[-1][4])
     assert (facts["dtype"], facts["shape"], kept) == (action.dtype.str, [3], expected)
 
 
@@ -198,7 +199,7 @@ def test_an_abandoned_episode_and_a_step_that_raises_are_not_recorded() -> None:
         counting_and_recording(failing, lambda env, error: None)(recording, 1)
     take(recording, 1, is_last=True)
     with pytest.raises(ValueError, match="a step raised an error"):
-        unpacked(recording.ended[-1][3])
+        unpacked(recording.ended[-1][4])
 
 
 def test_how_an_environment_was_made() -> None:
@@ -236,14 +237,16 @@ def some_episodes(count: int) -> list[Recorded]:
     return [episode for episode in episodes if episode is not None]
 
 
-def written(folder: Path, episodes: list[Recorded]) -> EpisodeFile:
+PROCESS = 1_700_000_000_000_000
+
+
+def written(folder: Path, episodes: list[Recorded]) -> None:
     file = EpisodeFile(str(folder), 1, 10**9, pytest.fail)
     for first in range(0, len(episodes), 4):
-        file.write(list(enumerate(episodes[first : first + 4], first)))
+        file.write(PROCESS, list(enumerate(episodes[first : first + 4], first)))
     (folder / index_name(1)).write_bytes(
-        pack_place(Place(100, file.process, 0, len(episodes))) + b"cut off"
+        pack_place(Place(100, PROCESS, 0, len(episodes))) + b"cut off"
     )
-    return file
 
 
 def test_what_is_written_is_found_by_its_number_in_the_run(tmp_path: Path) -> None:
@@ -259,8 +262,8 @@ def test_what_is_written_is_found_by_its_number_in_the_run(tmp_path: Path) -> No
 
 
 def test_a_file_that_is_cut_off_or_damaged_loses_only_that(tmp_path: Path) -> None:
-    file = written(tmp_path, some_episodes(12))
-    path = next(tmp_path.glob(f"*{file.process}*"))
+    written(tmp_path, some_episodes(12))
+    path = tmp_path / process_file_name(1, PROCESS)
     whole = path.read_bytes()
     path.write_bytes(whole[:-3])
     assert RunRecordings(tmp_path).numbers() == list(range(100, 108))
@@ -276,14 +279,12 @@ def test_recording_ends_at_its_limit_and_when_the_disk_refuses(tmp_path: Path) -
     notes: list[str] = []
     file = EpisodeFile(str(tmp_path), 1, 1500, notes.append)
     for number, episode in enumerate(some_episodes(20)):
-        file.write([(number, episode)])
-    assert file.is_over
+        file.write(PROCESS, [(number, episode)])
     assert len(notes) == 1
     assert "limit" in notes[0]
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 1700
     gone = EpisodeFile(str(tmp_path / "gone"), 1, 10**9, notes.append)
-    gone.write(list(enumerate(some_episodes(1))))
-    assert gone.is_over
+    gone.write(PROCESS, list(enumerate(some_episodes(1))))
     assert "No such file or directory" in notes[-1]
 
 

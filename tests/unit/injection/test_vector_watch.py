@@ -15,7 +15,7 @@ Ended = list[tuple[float, int, int]]
 
 
 def watch(size: int, ended: Ended, *, resets_later: bool) -> VectorWatch:
-    def report(total: float, length: int, number: int, recorded: object) -> None:
+    def report(total: float, length: int, number: int, flags: int, recorded: object) -> None:
         ended.append((total, length, number))
 
     return VectorWatch(size, 10, report, resets_later=resets_later)
@@ -75,7 +75,9 @@ class Bridge:
         self.ended: Ended = []
         self.steps: list[int] = []
 
-    def episode(self, total: float, length: int, env: int, recorded: None) -> None:
+    def episode(
+        self, total: float, length: int, env: int, flags: int, recorded: None
+    ) -> None:
         self.ended.append((total, length, env))
 
     def progress(self, steps: int) -> None:
@@ -106,9 +108,9 @@ def test_a_class_counts_once_and_what_it_returns_is_its_own(
     assert base.step(step) is step
     assert derived.step(step) is step
     assert bridge.ended == [(1.0, 1, 1), (1.0, 1, 3)], "each has numbers of its own"
-    bridge.tick(5.0, False)
+    bridge.tick()
     del derived
-    bridge.tick(7.0, True)
+    bridge.tick()
     assert bridge.steps == [4], "those of the gone still count"
     assert len(notes) == 3 - 1
     assert base.step("what is this") == "what is this"

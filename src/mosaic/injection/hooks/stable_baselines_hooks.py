@@ -19,7 +19,7 @@ def install(module: ModuleType, session: Session) -> None:
             for name, value in logger.name_to_value.items():
                 found = number(value)
                 if found is not None:
-                    session.bridge.metric(str(name), found, whole(step))
+                    session.bridge.metric(str(name), found, whole(step), "logger")
 
         # Before: it forgets the values once they are written.
         also(logger, "dump", mirror, session.complaints, is_before=True)

@@ -25,7 +25,7 @@ def install(module: ModuleType, session: Session) -> None:
     ) -> None:
         value = number(scalar_value)
         if value is not None:
-            bridge.metric(str(tag), value, whole(global_step))
+            bridge.metric(str(tag), value, whole(global_step), "tensorboard")
 
     def scalars(
         writer: Any,

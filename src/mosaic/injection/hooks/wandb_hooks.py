@@ -28,7 +28,7 @@ def install(module: ModuleType, session: Session) -> None:
     def logged(run: Any, data: Any, step: Any = None, *args: Any, **kwargs: Any) -> None:
         at = whole(step if step is not None else getattr(run, "step", None))
         for name, value in flat(data):
-            session.bridge.metric(name, value, at)
+            session.bridge.metric(name, value, at, "wandb")
 
     # Before: afterwards the run's step is the next one. `wandb.log` ends here as well.
     also(module.Run, "log", logged, session.complaints, is_before=True)
