@@ -18,6 +18,8 @@ from mosaic.fastlane.viewer import Viewer
 from mosaic.injection.variables import SITE_FOLDER
 from mosaic.watch.config import ScriptConfig
 from mosaic.watch.environment import script_environment
+from mosaic.watch.ledgers import Ledgers
+from mosaic.watch.messages import Message
 
 SOURCES = Path(mosaic.__file__).parents[1]
 TIMEOUT_S = 100
@@ -71,8 +73,7 @@ class Outcome(NamedTuple):
 
     @property
     def episodes(self) -> int:
-        merged: int = sum(message["count"] for message in self.of_kind("episodes"))
-        return len(self.of_kind("episode")) + merged
+        return len(self.of_kind("episode"))
 
     @property
     def steps(self) -> int:
@@ -82,7 +83,7 @@ class Outcome(NamedTuple):
 
 
 class Stage:
-    """Runs scripts in a folder, reads their FIFO, and looks at their frames if told to."""
+    """Runs scripts in a folder, reads what they report, and looks at their frames if told to."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -118,7 +119,8 @@ class Stage:
             self.seen.touch()
         read_end = os.open(self.fifo, os.O_RDONLY | os.O_NONBLOCK)
         process = self.start(script, changed, *words)
-        received = bytearray()
+        received, taken = bytearray(), list[Message]()
+        ledgers = Ledgers(self.folder)
         viewer = Viewer(self.segment, slot_count=slots) if slots else None
         picture = None
         output: list[tuple[str, str]] = []
@@ -130,11 +132,13 @@ class Stage:
             while talking.is_alive():
                 talking.join(0.01)
                 _read(read_end, received)
+                ledgers.read(taken.append)
                 seen = viewer.poll().picture if viewer is not None else None
                 picture = seen or picture
                 if picture is not None:
                     self.seen.touch()
             _read(read_end, received)
+            ledgers.read(taken.append, is_last=True)
         finally:
             killer.cancel()
             os.close(read_end)
@@ -142,6 +146,7 @@ class Stage:
                 viewer.close()
         assert process.returncode == 0, output
         messages = [json.loads(line) for line in received.decode().splitlines()]
+        messages += [{"kind": type(each).__name__.lower(), **each._asdict()} for each in taken]
         return Outcome(*output[0], messages, picture)
 
     def start(self, script: str, variables: dict[str, str], *words: str) -> subprocess.Popen[str]:

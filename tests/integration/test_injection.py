@@ -46,9 +46,7 @@ def test_a_plain_loop_is_seen_and_does_the_same(stage: Stage) -> None:
     assert [digest, drawn] == stage.plain(script).split()[:2], "same observations and randomness"
     assert outcome.steps == int(steps)
     assert outcome.episodes == int(ended)
-    singles = sum(m["return"] for m in outcome.of_kind("episode"))
-    merged = sum(m["count"] * m["mean_return"] for m in outcome.of_kind("episodes"))
-    assert singles + merged == pytest.approx(float(total))
+    assert sum(m["total_reward"] for m in outcome.of_kind("episode")) == float(total)
     assert outcome.picture is not None
     assert len(set(outcome.picture.pixels)) > 2, "it shows something"
     assert outcome.errors == ""
@@ -65,7 +63,7 @@ def test_environments_in_processes_of_their_own_are_seen(stage: Stage, context: 
     outcome = stage.watched(script, slots=2)
     assert outcome.output == stage.plain(script)
     assert outcome.episodes >= int(outcome.output.split()[1]) > 10
-    assert len({m["pid"] for m in outcome.of_kind("episode")}) == 2
+    assert len({m["pid"] for m in outcome.of_kind("progress")}) == 2
     assert outcome.picture is not None
     width, height, _ = outcome.picture
     assert width > 2 * 1.5 * height, "both of them, side by side, with a line between"

@@ -125,20 +125,14 @@ def test_the_examples_learn_the_same_while_they_are_seen(
     assert outcome.errors == ""
 
 
-def test_scalars_of_a_summary_writer_arrive_limited_and_with_the_last(stage: Stage) -> None:
+def test_all_scalars_of_a_summary_writer_arrive(stage: Stage) -> None:
     outcome = stage.watched(SUMMARY_WRITER)
     assert outcome.output == "done\n"
     assert outcome.of_kind("tensorboard") == [
         {"kind": "tensorboard", "path": str(stage.folder / "runs" / "mine")}
     ]
     points = [m for m in outcome.of_kind("metric") if m["name"] == "losses/value_loss"]
-    assert points[-1] == {
-        "kind": "metric",
-        "name": "losses/value_loss",
-        "value": 1.0,
-        "step": 1999,
-    }
-    assert len(points) < 200
+    assert [point["step"] for point in points] == list(range(2000))
     finals = {m["name"]: m["value"] for m in outcome.of_kind("metric")}
     assert (finals["both/a"], finals["both/b"]) == (1999.0, -1999.0)
 
@@ -186,11 +180,9 @@ print(len(returns), sum(returns), sum(lengths))
     outcome = stage.watched(script)
     count, total, steps = outcome.output.split()
     assert outcome.episodes == int(count) > 20
-    singles = outcome.of_kind("episode")
-    merged = outcome.of_kind("episodes")
-    returns = sum(m["return"] for m in singles) + sum(m["count"] * m["mean_return"] for m in merged)
-    lengths = sum(m["length"] for m in singles) + sum(m["count"] * m["mean_length"] for m in merged)
-    assert (returns, lengths) == (pytest.approx(float(total)), pytest.approx(int(steps)))
+    episodes = outcome.of_kind("episode")
+    assert sum(m["total_reward"] for m in episodes) == float(total)
+    assert sum(m["length"] for m in episodes) == int(steps)
     assert int(steps) <= outcome.steps <= 1500 - int(count) + 3
     (note,) = outcome.of_kind("note")
     assert note["text"].startswith("no live view of CartPoleVectorEnv: ")

@@ -151,7 +151,9 @@ def _tell_the_rest(run: AnyRun, bridge: Bridge, recorder: Recorder, notes: Notes
     if bridge.garbage:
         notes.say(f"{bridge.garbage} lines on the bridge were no messages and were left out")
     if bridge.ledgers.lost_values or bridge.ledgers.lost_episodes:
-        lost = f"{bridge.ledgers.lost_values:,} values and {bridge.ledgers.lost_episodes:,} episodes"
+        lost = (
+            f"{bridge.ledgers.lost_values:,} values and {bridge.ledgers.lost_episodes:,} episodes"
+        )
         notes.say(f"{lost} came faster than they could be stored and are missing")
     if recorder.dropped:
         run.note(f"{recorder.dropped} metrics and notes beyond the limit were left out")

@@ -23,9 +23,7 @@ class FakeBridge:
         self.steps: list[int] = []
         self.tick: Any = None
 
-    def episode(
-        self, total: float, length: int, env: int, flags: int, recorded: Any
-    ) -> None:
+    def episode(self, total: float, length: int, env: int, flags: int, recorded: Any) -> None:
         self.episodes.append((total, length, env))
         self.recorded.append(recorded)
 

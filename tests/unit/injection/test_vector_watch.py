@@ -75,9 +75,7 @@ class Bridge:
         self.ended: Ended = []
         self.steps: list[int] = []
 
-    def episode(
-        self, total: float, length: int, env: int, flags: int, recorded: None
-    ) -> None:
+    def episode(self, total: float, length: int, env: int, flags: int, recorded: None) -> None:
         self.ended.append((total, length, env))
 
     def progress(self, steps: int) -> None:
