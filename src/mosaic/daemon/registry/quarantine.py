@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mosaic.contracts.hostile_text import is_run_id
-from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS, row_problem, shown
+from mosaic.contracts.schema_check import shown
+from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS, row_problem
 from mosaic.daemon.registry.rows import capabilities_document
 from mosaic.daemon.registry.store import RegistryStore
 from mosaic.files import atomic_write_json, read_json
