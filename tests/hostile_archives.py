@@ -749,7 +749,7 @@ def _config_of_a_million_empty_lists(content: Content) -> None:
     content.files[content.config_name] = b'{"a": [' + b"[]," * 1_300_000 + b"[]]}"
 
 
-@contained("text that is none")
+@contained("text with a NUL or with half a character")
 def _config_with_text_that_is_none(content: Content) -> None:
     content.files[content.config_name] = b'{"run_name": "\\ud800", "a": "\\u0000"}'
 

@@ -60,7 +60,7 @@ def _configs(home: Home) -> Iterator[tuple[Path, str]]:
 def _take_values_out(path: Path, run_id: str, vault: SecretVault | None) -> bool:
     try:
         config = read_json(path)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False  # damaged: no program can do anything with it, but a person may want to look
     if not isinstance(config, dict) or not isinstance(config.get("environment"), dict):
         return False
