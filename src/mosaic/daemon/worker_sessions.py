@@ -83,13 +83,14 @@ class WorkerSessions:
             "attempt": attempt,
             "capabilities": capabilities,
         }
+        patterns = await asyncio.to_thread(lambda: secret_patterns(self._hidden_values(run)))
+        self._live_run(run_id, attempt)  # it may have ended meanwhile
         token = secrets.token_hex(32)
-        self._tokens[run_id, attempt] = token
-        self._patterns[run_id] = secret_patterns(self._hidden_values(run))
+        self._tokens[run_id, attempt], self._patterns[run_id] = token, patterns
         journal = self._home.run(run_id).journal
         async with self._lock(run_id):
             size = journal.stat().st_size if journal.exists() else 0
-            line, patterns = (json.dumps(record) + "\n").encode(), self._patterns[run_id]
+            line = (json.dumps(record) + "\n").encode()
             offset = await asyncio.to_thread(_append_masked, journal, size, line, patterns)
         return Session(token, accepted, offset)
 
