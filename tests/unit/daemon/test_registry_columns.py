@@ -81,6 +81,7 @@ def test_every_column_of_the_table_is_one_of_the_registry() -> None:
         ("attempt", None, "attempt is missing"),
         ("attempt", True, "attempt is True"),
         ("mean_return", math.inf, "mean_return is inf; it must be a number"),
+        ("mean_return", 2**53 + 1, "mean_return is 9007199254740993; it must be a number"),
         ("env_id", "x" * 200_000, "env_id has 200,000 characters"),
         ("state", "x" * 500, "state is 'xxx"),
         ("steps", 10**500, "steps is 10000"),

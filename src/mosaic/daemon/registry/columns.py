@@ -67,7 +67,9 @@ class Column(NamedTuple):
         if value is None:
             return None if self.is_optional else "is missing"
         is_number = kind is int or (kind is float and self.kind is float)
-        if self.kind is str or not is_number or not self.lowest <= value <= self.highest:
+        is_in_range = self.kind is not str and is_number and self.lowest <= value <= self.highest
+        # An integer that is no float would come back from a message as another number.
+        if not is_in_range or self.kind(value) != value:
             return f"is {shown(value)}; it must be {self.description}"
         return None
 
