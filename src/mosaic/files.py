@@ -21,6 +21,9 @@ from mosaic.foreign_json import parse_json
 # Too many open files, no memory, a failing disk: the same look may succeed later.
 PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
 
+# More than any JSON of our own has.
+_MOST_JSON_BYTES = 64 * 2**20
+
 
 def write_all(fd: int, data: bytes) -> None:
     """`os.write` may write less than asked; carry on until all of it is out."""
@@ -51,9 +54,12 @@ def atomic_write_json(path: Path, value: Any, mode: int = 0o600) -> None:
 
 
 def read_json(path: Path) -> Any | None:
-    """The parsed file, or None when it does not exist; ValueError when it is no JSON."""
+    """The parsed file, or None when it does not exist; ValueError when it is no JSON.
+
+    OSError for what is no plain file: a pipe that lies there in its place would hold us up.
+    """
     try:
-        return parse_json(path.read_bytes())
+        return parse_json(read_regular(path, _MOST_JSON_BYTES))
     except FileNotFoundError:
         return None
 
