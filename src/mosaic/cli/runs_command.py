@@ -82,12 +82,11 @@ def list_runs(arguments: argparse.Namespace) -> int:
     records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])
-        return 0
-    if records:
+    elif records:
         say_runs(records)
     else:
         say("no runs")
-    if len(found) > len(records):
+    if len(found) > len(records) and not arguments.json:
         say(paint(f"the newest {limit}; --all lists every run", "dim"))
     # A list from which a run is missing must not look complete.
     for alarm in alarms:
