@@ -103,7 +103,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """What others wrote to it."""
+    """What somebody else has written into it, such as SQLite."""
     _sync(path, os.O_NOFOLLOW)
 
 

@@ -73,7 +73,7 @@ def forget(home: Home, run_id: str) -> None:
     (home.quarantine / f"{_name_of(run_id)}.json").unlink(missing_ok=True)
 
 
-def sentence(reasons: Mapping[str, str]) -> str:
+def set_aside_sentence(reasons: Mapping[str, str]) -> str:
     """For people; empty when no run is set aside."""
     if not reasons:
         return ""
