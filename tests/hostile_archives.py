@@ -188,7 +188,7 @@ for _column in ("created_at", "updated_at", "started_at", "finished_at", "not_be
     _field("1e300", _column, 1e300, f"{_column} is 1e+300")
     _field("before-1970", _column, -1.0, f"{_column} is -1.0")
 _field("of-a-trillion", "attempt", 10**12, "attempt is 1000000000000")
-_field("of-400-digits", "attempt", Raw(f"{_RAW}{'9' * 400}"), "attempt is a number of")
+_field("of-400-digits", "attempt", Raw(f"{_RAW}{'9' * 400}"), "attempt is 999")
 _field("of-5000-digits", "steps", Raw(f"{_RAW}{'9' * 5000}"), "cannot be used")
 _field("true", "attempt", True, "attempt is True")
 _field("fraction", "attempt", 1.5, "attempt is 1.5")
@@ -749,7 +749,7 @@ def _config_of_a_million_empty_lists(content: Content) -> None:
     content.files[content.config_name] = b'{"a": [' + b"[]," * 1_300_000 + b"[]]}"
 
 
-@contained("text that is none")
+@contained("text with a NUL or with half a character")
 def _config_with_text_that_is_none(content: Content) -> None:
     content.files[content.config_name] = b'{"run_name": "\\ud800", "a": "\\u0000"}'
 

@@ -15,10 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.errors import CorruptStoreError
-from mosaic.foreign_files import open_regular
+from mosaic.foreign_files import open_regular, read_regular
+from mosaic.foreign_json import parse_json
 
 # Too many open files, no memory, a failing disk: the same look may succeed later.
-_PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
+PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
+
+# More than any JSON of our own has.
+_MOST_JSON_BYTES = 64 * 2**20
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -50,13 +54,14 @@ def atomic_write_json(path: Path, value: Any, mode: int = 0o600) -> None:
 
 
 def read_json(path: Path) -> Any | None:
-    """The parsed file, or None when it does not exist; ValueError when it is no JSON."""
+    """The parsed file, or None when it does not exist; ValueError when it is no JSON.
+
+    OSError for what is no plain file: a pipe that lies there in its place would hold us up.
+    """
     try:
-        return json.loads(path.read_bytes())
+        return parse_json(read_regular(path, _MOST_JSON_BYTES))
     except FileNotFoundError:
         return None
-    except RecursionError:
-        raise ValueError(f"{path.name} is nested too deeply") from None
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:
@@ -83,18 +88,13 @@ def read_bounded(path: Path, most_bytes: int) -> bytes | None:
     over in a moment.
     """
     try:
-        fd = open_regular(path, follow_links=False)
+        return read_regular(path, most_bytes, follow_links=False)
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno in _PASSING:
+        if error.errno in PASSING:
             raise
         raise CorruptStoreError(f"{path.name}: {error.strerror}") from error
-    with open(fd, "rb") as file:
-        data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:
-        raise CorruptStoreError(f"{path.name}: it has more than {most_bytes:,} bytes")
-    return data
 
 
 def sync_directory(directory: Path) -> None:
@@ -103,7 +103,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """What others wrote to it."""
+    """What somebody else has written into it, such as SQLite."""
     _sync(path, os.O_NOFOLLOW)
 
 
@@ -120,7 +120,7 @@ def is_locked(path: Path) -> bool:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno in _PASSING:
+        if error.errno in PASSING:
             raise
         return False
     try:

@@ -33,9 +33,9 @@ def require_regular(status: os.stat_result, path: Path) -> None:
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
 
 
-def read_regular(path: Path, most_bytes: int) -> bytes:
+def read_regular(path: Path, most_bytes: int, *, follow_links: bool = True) -> bytes:
     """The whole file. Raises OSError for what is no plain file, or a larger one."""
-    with os.fdopen(open_regular(path), "rb") as file:
+    with os.fdopen(open_regular(path, follow_links=follow_links), "rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {most_bytes:,} bytes", str(path))

@@ -17,7 +17,7 @@ from typing import Any
 
 from mosaic.foreign_files import read_regular
 
-# As much as a config that is submitted here may have.
+# Of a config as well, be it submitted here or brought along by a run.
 MAX_DOCUMENT_BYTES = 4_000_000
 DEEPEST = 100  # levels of lists and objects in each other
 # Empty lists have two bytes each in a file and sixty in memory.
@@ -53,7 +53,7 @@ def parse_plain_json(text: bytes | str) -> Any:
         if count > MOST_VALUES:
             raise ValueError(f"it holds more than {MOST_VALUES:,} values")
         if any(isinstance(item, str) and _NO_TEXT.search(item) for item in level):
-            raise ValueError("it holds text that is none")
+            raise ValueError("it holds text with a NUL or with half a character")
     return value
 
 

@@ -81,6 +81,15 @@ def distrust(connection: sqlite3.Connection) -> None:
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
 
 
+def stored_bytes(path: Path) -> int:
+    """How much a database holds at most: what is in its file, and what still stands in its log."""
+    try:
+        in_log = path.with_name(f"{path.name}-wal").stat().st_size
+    except FileNotFoundError:
+        in_log = 0
+    return path.stat().st_size + in_log
+
+
 def schema_of(connection: sqlite3.Connection) -> list[SchemaRow]:
     """Name and statement of everything in the file; what a key implies has no statement."""
     return connection.execute("SELECT name, sql FROM sqlite_master").fetchall()

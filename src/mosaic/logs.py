@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import logging
 import logging.handlers
-import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -24,16 +23,24 @@ from mosaic.errors import MosaicError
 MASK = "***"
 # Without a handler of its own Python would print bare event names on stderr.
 logging.getLogger("mosaic").addHandler(logging.NullHandler())
+_hidden_by_owner: dict[str, frozenset[str]] = {}
 # Longest first: a secret that begins another would leave the rest of it readable.
 _hidden_texts: list[str] = []
 _hiding = threading.Lock()
 
 
-def hide_texts(texts: Iterable[str]) -> None:
-    """Mask these strings in every later log record of this process."""
+def hide_texts(owner: str, texts: Iterable[str]) -> None:
+    """Mask these strings in every later log record of this process.
+
+    They take the place of what the same owner had hidden before. Whoever has nothing to hide any
+    more says so, with no texts: each record is searched for all that are hidden.
+    """
     with _hiding:
-        known = {*_hidden_texts, *texts} - {""}
-        _hidden_texts[:] = sorted(known, key=len, reverse=True)
+        _hidden_by_owner[owner] = frozenset(texts) - {""}
+        if not _hidden_by_owner[owner]:
+            del _hidden_by_owner[owner]
+        all_hidden = frozenset().union(*_hidden_by_owner.values())
+        _hidden_texts[:] = sorted(all_hidden, key=len, reverse=True)
 
 
 def mask_hidden(text: str) -> str:
@@ -98,14 +105,6 @@ def _loggable(value: Any) -> Any:
 def log_to_file(path: Path, level: int = logging.INFO, max_bytes: int = 10_000_000) -> None:
     """Send every record of this process to a rotated file of JSON lines."""
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=max_bytes, backupCount=3)
-    _install(handler, level)
-
-
-def log_to_stderr(level: int = logging.WARNING) -> None:
-    _install(logging.StreamHandler(sys.stderr), level)
-
-
-def _install(handler: logging.Handler, level: int) -> None:
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.addHandler(handler)

@@ -62,7 +62,11 @@ class PrivateFolder:
         with contextlib.suppress(FileExistsError):
             path.mkdir(mode=0o700)
         folder = _open_own(path)
-        os.fchmod(folder.fd, 0o700)
+        try:
+            os.fchmod(folder.fd, 0o700)
+        except OSError:
+            os.close(folder.fd)
+            raise
         return folder
 
     def __enter__(self) -> PrivateFolder:

@@ -149,7 +149,7 @@ def is_told(aftermath: Aftermath, record: RunRecord) -> bool:
 def assert_the_rest_is_served(aftermath: Aftermath) -> None:
     assert aftermath.new.outcome == "succeeded"
     assert (aftermath.untouched.state, aftermath.untouched.stalled) == ("RDY", "")
-    assert aftermath.daemon.client.health().healthy
+    assert aftermath.daemon.client.health().alarms == ()
     stalled = aftermath.before_stop[aftermath.live["live_garbage"]].stalled
     assert "live.json: it is no JSON document; it is kept as live.json.refused-1" in stalled
     log = aftermath.daemon.home.daemon_log.read_text()

@@ -85,7 +85,7 @@ def test_a_bounded_read_gives_the_whole_file_or_none(tmp_path: Path) -> None:
     (tmp_path / "small").write_bytes(b"12345")
     assert read_bounded(tmp_path / "small", 5) == b"12345"
     assert read_bounded(tmp_path / "missing", 5) is None
-    with pytest.raises(CorruptStoreError, match="small: it has more than 4 bytes"):
+    with pytest.raises(CorruptStoreError, match="small: it is larger than 4 bytes"):
         read_bounded(tmp_path / "small", 4)
 
 

@@ -58,9 +58,9 @@ def test_how_deep_a_value_may_be(opening: tuple[str, str]) -> None:
         ("[-Infinity]", "no number"),
         ("[1e400]", "too large"),
         ("1" * 30, "too large"),
-        ('"\\ud800"', "text that is none"),
-        ('{"\\u0000": 1}', "text that is none"),
-        ('[["a", "b\\u0000"]]', "text that is none"),
+        ('"\\ud800"', "text with a NUL or with half a character"),
+        ('{"\\u0000": 1}', "text with a NUL or with half a character"),
+        ('[["a", "b\\u0000"]]', "text with a NUL or with half a character"),
         ("[" + "[]," * 600_000 + "[]]", "more than 500,000 values"),
     ],
 )

@@ -22,7 +22,7 @@ def test_a_record_has_event_component_and_fields(caplog: object) -> None:
 
 
 def test_a_hidden_value_is_masked_wherever_it_appears(caplog: object) -> None:
-    hide_texts(["canary-5f3a", "canary"])
+    hide_texts("a run", ["canary-5f3a", "canary"])
     with caplog.at_level(logging.INFO):  # type: ignore[attr-defined]
         get_logger("mosaic.test").info("thing.happened", text="is canary-5f3a!", n=["canary-5f3a"])
     text = json.dumps(rendered(caplog.records))  # type: ignore[attr-defined]

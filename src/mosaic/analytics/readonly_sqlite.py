@@ -14,7 +14,13 @@ from typing import Any, TypeVar
 
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.foreign_files import open_regular
-from mosaic.foreign_sqlite import UNREADABLE, connect_to_read, schema_of, schema_problem
+from mosaic.foreign_sqlite import (
+    UNREADABLE,
+    connect_to_read,
+    schema_of,
+    schema_problem,
+    stored_bytes,
+)
 
 BUSY_TIMEOUT_S = 0.2
 # The byte of the header that says how the file is written, and its value for a write-ahead log.
@@ -70,15 +76,11 @@ class LimitedRows:
         for row in rows:
             texts = [len(value) for value in row if isinstance(value, str | bytes)]
             self._taken += len(row) + sum(texts)
-            # The file may have grown meanwhile.
-            if self._taken > self._limit and self._taken > self._file_bytes():
-                raise ValueError("its tables hold more than the file can")
+            if self._taken > self._limit:
+                self._limit = stored_bytes(self._path)  # the file may have grown meanwhile
+                if self._taken > self._limit:
+                    raise ValueError("its tables hold more than the file can")
             yield row
-
-    def _file_bytes(self) -> int:
-        log = self._path.with_name(f"{self._path.name}-wal")
-        self._limit = self._path.stat().st_size + (log.stat().st_size if log.exists() else 0)
-        return self._limit
 
 
 def _idle_stamp(path: Path) -> _Stamp | None:

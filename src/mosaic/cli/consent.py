@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from mosaic.cli.terminal import confirmed, printable
+from mosaic.cli.terminal import confirmed, printable, say_aside
 from mosaic.contracts.consent import Consent, consent_asked
 from mosaic.errors import ConsentError
 
@@ -14,27 +14,29 @@ T = TypeVar("T")
 _ABOUT_TO_RUN = "This would run:"
 
 
-def with_consent(act: Callable[[str], T], *, is_given: bool, question: str = "Start it?") -> T:
-    """`act` gets the digest of what was confirmed, which is empty at first.
+def with_consent(
+    act: Callable[[Sequence[str]], T], *, is_given: bool, question: str = "Start it?"
+) -> T:
+    """`act` gets the digests of all that was confirmed so far, the latest last; at first none.
 
     `is_given`: the command line said --yes, which is for exactly what is shown.
     """
-    asked = ""
+    granted: list[str] = []
     while True:
         try:
-            return act(asked)
+            return act(granted)
         except ConsentError as error:
             needed = consent_asked(error)
-            if needed is None or needed.digest == asked:
+            if needed is None or needed.digest in granted:
                 raise
             confirm(needed, is_given=is_given, question=question)
-            asked = needed.digest
+            granted.append(needed.digest)
 
 
 def confirm(needed: Consent, *, is_given: bool, question: str) -> None:
     """Raises ConsentError unless somebody wants exactly this."""
     for line in (_ABOUT_TO_RUN, *(f"  {line}" for line in needed.lines)):
-        print(printable(line), file=sys.stderr, flush=True)
+        say_aside(printable(line))
     if is_given:
         return
     if not sys.stdin.isatty():

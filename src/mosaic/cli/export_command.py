@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -90,11 +91,11 @@ def _exported(
     folder: Path,
     options: ExportOptions,
     progress: Progress,
-    consent: str,
+    granted: Sequence[str],
 ) -> Exported:
     progress.begin(record.run_name)
     try:
-        chosen = replace(options, consents=(*options.consents, consent))
+        chosen = replace(options, consents=granted)
         return client.export_run(record.run_id, export_format, folder, chosen)
     finally:
         progress.end()

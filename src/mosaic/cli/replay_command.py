@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.numbers import natural, number_between, positive
 from mosaic.cli.session import open_client
+from mosaic.cli.submission import add_consent_option
 from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json
 from mosaic.errors import RequestError, RunStateError, WorkerError
 from mosaic.frames.drawing import AUTO, STYLES
@@ -52,9 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--speed", type=number_between(0.01, 1000), default=1.0, metavar="X", help="times faster"
     )
-    parser.add_argument(
-        "--yes", action="store_true", help="run what an imported run brings along, too"
-    )
+    add_consent_option(parser)
     parser.add_argument("--style", choices=STYLES, default=AUTO, help="how to draw")
     parser.set_defaults(handler=replay)
 

@@ -8,7 +8,15 @@ from typing import Any
 
 from mosaic.cli.numbers import natural
 from mosaic.cli.session import open_client
-from mosaic.cli.terminal import is_terminal, paint, printable, say, say_json, say_table
+from mosaic.cli.terminal import (
+    is_terminal,
+    paint,
+    printable,
+    say,
+    say_aside,
+    say_json,
+    say_table,
+)
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration
@@ -74,16 +82,15 @@ def list_runs(arguments: argparse.Namespace) -> int:
     records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])
-        return 0
-    if records:
+    elif records:
         say_runs(records)
     else:
         say("no runs")
-    if len(found) > len(records):
+    if len(found) > len(records) and not arguments.json:
         say(paint(f"the newest {limit}; --all lists every run", "dim"))
     # A list from which a run is missing must not look complete.
     for alarm in alarms:
-        print(f"{paint('alarm:', 'red', sys.stderr)} {printable(alarm)}", file=sys.stderr)
+        say_aside(f"{paint('alarm:', 'red', sys.stderr)} {printable(alarm)}")
     return 0
 
 

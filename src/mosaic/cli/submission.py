@@ -99,7 +99,8 @@ def submit_asking(
     """What a person typed is asked about only where it goes on from an imported run."""
     unasked = None if is_own else ""
     return with_consent(
-        lambda consent: client.submit(config, consent=consent or unasked), is_given=is_confirmed
+        lambda granted: client.submit(config, consent=granted[-1] if granted else unasked),
+        is_given=is_confirmed,
     )
 
 

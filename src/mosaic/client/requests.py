@@ -29,14 +29,15 @@ _WORDS = {
 def new_request(kind: type[M], **fields: Any) -> M:
     """Of this kind of message; ConfigError when a value is none that its field can hold."""
     # Whatever can be gone through only once would be used up by the first try.
-    given = {name: list(value) if _is_iterator(value) else value for name, value in fields.items()}
+    given = {name: list(value) if _is_repeated(value) else value for name, value in fields.items()}
     try:
         return kind(**given)
     except (TypeError, ValueError, OverflowError) as error:
         raise _refusal(kind, given) from error
 
 
-def _is_iterator(value: Any) -> bool:
+def _is_repeated(value: Any) -> bool:
+    """Whether it stands for several values, as a list does."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 

@@ -16,8 +16,9 @@ from mosaic.contracts.schema_check import shown, violations
 from mosaic.contracts.secret_names import fields_with_passwords, is_secret_name, secret_fields
 from mosaic.contracts.secret_text import url_passwords
 from mosaic.errors import ConfigError
+from mosaic.foreign_json import MAX_DOCUMENT_BYTES
 
-MAX_CONFIG_BYTES = 4_000_000
+MAX_CONFIG_BYTES = MAX_DOCUMENT_BYTES
 MAX_DEPTH = 64
 # Seeds have up to 128 bits; what is far longer, Python itself refuses to read and to write.
 MAX_DIGITS = 1000

@@ -31,10 +31,11 @@ _TELLING_ENDINGS = (
 )
 # Where a shell says in which folder it is.
 _FOLDERS = _words("pwd oldpwd")
-# These say which one of several it is, or how it is written, not what it is.
+# These say which one of several it is, or how it is written, not what it is. Digits belong to no
+# word: `b` and `base` are what remains of b64 and base64.
 _AFTERTHOUGHTS = _words(
     """
-    value string str text raw json yaml b64 base64 prod dev test staging main backup old new
+    value string str text raw json yaml b base prod dev test staging main backup old new
     primary secondary
     """
 )

@@ -70,8 +70,8 @@ class SecrecyRules(NamedTuple):
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> SecrecyRules:
         return cls(
-            _names(environ.get(SECRET_NAMES_VARIABLE, "")),
-            _names(environ.get(PLAIN_NAMES_VARIABLE, "")),
+            listed_names(environ.get(SECRET_NAMES_VARIABLE, "")),
+            listed_names(environ.get(PLAIN_NAMES_VARIABLE, "")),
         )
 
     @classmethod
@@ -147,7 +147,8 @@ def referenced_names(environment: Mapping[str, Any]) -> list[str]:
     return sorted(name for name, value in environment.items() if is_reference(name, value))
 
 
-def _names(text: str) -> frozenset[str]:
+def listed_names(text: str) -> frozenset[str]:
+    """Of a variable that lists others, separated by commas or spaces."""
     return frozenset(_SEPARATORS.split(text)) - {""}
 
 

@@ -51,16 +51,18 @@ def _format_of(home: Home) -> int:
 
 
 def _configs(home: Home) -> Iterator[tuple[Path, str]]:
-    for folder in (home.configs, *sorted(home.trash.glob("*/configs"))):
+    """Plain files only: one thing that is none must not keep all others as they are."""
+    for folder in filter(Path.is_dir, (home.configs, *sorted(home.trash.glob("*/configs")))):
         for path in sorted(folder.iterdir()):
-            if (match := _CONFIG.fullmatch(path.name)) and not path.is_symlink():
+            match = _CONFIG.fullmatch(path.name)
+            if match and path.is_file() and not path.is_symlink():
                 yield path, match[1]
 
 
 def _take_values_out(path: Path, run_id: str, vault: SecretVault | None) -> bool:
     try:
         config = read_json(path)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False  # damaged: no program can do anything with it, but a person may want to look
     if not isinstance(config, dict) or not isinstance(config.get("environment"), dict):
         return False

@@ -158,7 +158,7 @@ class Reception:
         )
         new = NewRun(record=record, client_key=client_key or None, config_digest=digest)
         if secrets:
-            self._vault.put(run_id, secrets)
+            await asyncio.to_thread(self._vault.put, run_id, secrets)
         try:
             await asyncio.to_thread(self._write_files, new, stored)
         except OSError as error:

@@ -214,6 +214,8 @@ class Supervisor:
                 self.queue_changed.set()
             case Finish():
                 self.active.pop(run.run_id, None)
+                # The ingest may have complained once more after its journal was given up.
+                self.alarms.pop(_ingest_alarm(run.run_id), None)
                 self._vault.drop(run.run_id)
                 self._tasks.spawn(
                     asyncio.to_thread(apply_keep_rules, self.home, run.record, run.config)

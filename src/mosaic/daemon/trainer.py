@@ -27,7 +27,7 @@ from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.log_search import LogSearch
 from mosaic.daemon.recordings import Recordings
-from mosaic.daemon.registry.quarantine import sentence
+from mosaic.daemon.registry.quarantine import set_aside_sentence
 from mosaic.daemon.registry.registry import Registry, RunFilter
 from mosaic.daemon.run_history import RunHistory
 from mosaic.daemon.run_lifecycle import Failed
@@ -279,7 +279,8 @@ class Trainer:
         live = [run for run in runs if run.is_live]
         capacity = self._scheduler.capacity
         alarms = list(self._supervisor.alarms.values())
-        recovered, aside = self._registry.recovery.sentence, sentence(self._registry.set_aside)
+        recovered = self._registry.recovery.sentence
+        aside = set_aside_sentence(self._registry.set_aside)
         alarms += filter(None, (recovered, aside, self._vault.problem))
         busy_gpus = {slot for run in live for slot in run.record.gpu_slots}
         return {

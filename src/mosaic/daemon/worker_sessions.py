@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.events import EVENT_SCHEMA_VERSION, PROTOCOL
@@ -82,14 +83,15 @@ class WorkerSessions:
             "attempt": attempt,
             "capabilities": capabilities,
         }
+        patterns = await asyncio.to_thread(lambda: secret_patterns(self._hidden_values(run)))
+        self._live_run(run_id, attempt)  # it may have ended meanwhile
         token = secrets.token_hex(32)
-        self._tokens[run_id, attempt] = token
-        self._patterns[run_id] = secret_patterns(self._hidden_values(run))
+        self._tokens[run_id, attempt], self._patterns[run_id] = token, patterns
         journal = self._home.run(run_id).journal
         async with self._lock(run_id):
             size = journal.stat().st_size if journal.exists() else 0
-            line = blotted_out((json.dumps(record) + "\n").encode(), self._patterns[run_id])
-            offset = await asyncio.to_thread(append_chunk, journal, size, line)
+            line = (json.dumps(record) + "\n").encode()
+            offset = await asyncio.to_thread(_append_masked, journal, size, line, patterns)
         return Session(token, accepted, offset)
 
     async def publish(self, run_id: str, token: str, offset: int, chunk: bytes) -> int:
@@ -105,11 +107,8 @@ class WorkerSessions:
                 f"A chunk of {len(chunk):,} bytes is too large", hint=f"at most {MAX_CHUNK_BYTES:,}"
             )
         async with self._lock(run_id):
-            # Chunks are whole lines, so no value is cut in two.
-            masked = blotted_out(chunk, self._patterns.get(run_id, ()))
-            return await asyncio.to_thread(
-                append_chunk, self._home.run(run_id).journal, offset, masked
-            )
+            journal, patterns = self._home.run(run_id).journal, self._patterns.get(run_id, ())
+            return await asyncio.to_thread(_append_masked, journal, offset, chunk, patterns)
 
     def forget(self, run_id: str) -> None:
         self._tokens = {key: token for key, token in self._tokens.items() if key[0] != run_id}
@@ -133,3 +132,8 @@ class WorkerSessions:
                 f"Attempt {attempt} of this run is not live", hint="this worker should end"
             )
         return run
+
+
+def _append_masked(journal: Path, offset: int, lines: bytes, patterns: tuple[bytes, ...]) -> int:
+    """Whole lines, so that no value is cut in two."""
+    return append_chunk(journal, offset, blotted_out(lines, patterns))

@@ -12,7 +12,7 @@ import re
 
 # The full-width ones count as the others where people type them.
 _FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]|'*[\t\r\n]")
-_NUMBER = re.compile(r"[+-]?(\d[\d,]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d[\d,]*(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def spreadsheet_text(text: str) -> str:

@@ -6,7 +6,6 @@ file of another run. The contents are judged in `mosaic.contracts.run_files`, th
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from mosaic.contracts.run_files import (
 )
 from mosaic.errors import CorruptStoreError
 from mosaic.files import read_bounded
+from mosaic.foreign_json import parse_json
 
 _MAX_REFUSED = 1000
 
@@ -66,8 +66,8 @@ def _document(path: Path) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(text)
+    except ValueError as error:
         raise CorruptStoreError(f"{path.name}: it is no JSON document") from error
     if not isinstance(document, dict):
         raise CorruptStoreError(f"{path.name}: it is no JSON object")

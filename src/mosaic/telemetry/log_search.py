@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from mosaic.errors import RequestError
+from mosaic.foreign_files import open_regular
 from mosaic.telemetry.log_files import log_files
 
 MAX_LINE_BYTES = 65_536
@@ -151,11 +151,11 @@ def _blocks(fd: int, block_bytes: int) -> Iterator[bytes]:
 def _opened(path: Path, stack: contextlib.ExitStack) -> int | None:
     """None when there is no such file, or not a plain one, which could keep us waiting."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = open_regular(path, follow_links=False)
     except OSError:
         return None
     stack.callback(os.close, fd)
-    return fd if stat.S_ISREG(os.fstat(fd).st_mode) else None
+    return fd
 
 
 def excerpt(line: str, place: int) -> str:

@@ -21,7 +21,7 @@ from mosaic.contracts.events import (
     TrainingStep,
 )
 from mosaic.errors import CorruptStoreError
-from mosaic.foreign_sqlite import connect_to_read
+from mosaic.foreign_sqlite import connect_to_read, stored_bytes
 from mosaic.telemetry.store import sqlite_errors
 from mosaic.telemetry.store_schema import PYRAMID_VERSION, require_own_schema
 
@@ -67,9 +67,7 @@ class StoreReader:
     @functools.cached_property
     def _most_rows(self) -> int:
         """Pages that lead to each other without end would give rows without end."""
-        log = self._path.with_name(f"{self._path.name}-wal")
-        size = self._path.stat().st_size + (log.stat().st_size if log.exists() else 0)
-        return size // _LEAST_ROW_BYTES
+        return stored_bytes(self._path) // _LEAST_ROW_BYTES
 
     def step(self, row: sqlite3.Row) -> TrainingStep:
         return TrainingStep(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,7 +21,8 @@ class Daemon:
         self._needed = list(needed)
         self.given: list[str] = []
 
-    def act(self, consent: str) -> str:
+    def act(self, granted: Sequence[str]) -> str:
+        consent = granted[-1] if granted else ""
         self.given.append(consent)
         if self._needed and consent != self._needed[0].digest:
             raise consent_error(self._needed[0], consent, "It")
@@ -85,8 +87,35 @@ def test_what_changed_between_question_and_answer_is_asked_about_again(
     assert daemon.given == ["", NEEDED.digest]
 
 
+def test_what_needs_several_consents_has_all_of_them_in_the_end() -> None:
+    both = {NEEDED.digest, Consent(("command: y.py",)).digest}
+
+    def act(granted: Sequence[str]) -> str:
+        for needed in (NEEDED, Consent(("command: y.py",))):
+            if needed.digest not in granted:
+                raise consent_error(needed, None, "An episode")
+        assert set(granted) == both
+        return "done"
+
+    assert with_consent(act, is_given=True) == "done"
+
+
+def test_a_consent_that_does_not_help_is_not_asked_for_twice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    needed = [NEEDED, Consent(("command: y.py",))]
+
+    def act(granted: Sequence[str]) -> str:
+        needed.reverse()
+        raise consent_error(needed[0], None, "It")
+
+    with pytest.raises(ConsentError):
+        with_consent(act, is_given=True)
+    assert capsys.readouterr().err.count("y.py") == 1
+
+
 def test_another_kind_of_refusal_is_passed_on() -> None:
-    def act(consent: str) -> str:
+    def act(granted: Sequence[str]) -> str:
         raise ConsentError("Deleting runs needs a confirmation")
 
     with pytest.raises(ConsentError, match="Deleting"):

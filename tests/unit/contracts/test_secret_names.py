@@ -21,6 +21,7 @@ SLACK_WEBHOOK SLACK_WEBHOOK_URL slackWebhook DISCORD_WEBHOOK
 CLIENT_SECRET client_secret clientSecret SECRET secrets MY_SECRET1
 CREDENTIALS GOOGLE_CREDENTIALS_JSON google_application_credentials creds AWS_CREDS
 AUTH HTTP_AUTH basic_auth AUTHORIZATION authorization bearer JWT SESSION_COOKIE cookie TOKEN_PROD
+TOKEN_BASE64 API_KEY_B64 apiKeyBase64 SECRET_KEY_BASE
 """
 ORDINARY = """
 key KEY keys tokens max_tokens maxTokens num_tokens n_tokens MAX_TOKENS token_count tokens_per_batch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,17 @@ def test_what_is_damaged_or_none_of_ours_is_left_alone(home: Home) -> None:
         (home.configs / name).write_text(text)
     assert upgrade_home(home, SecretVault(home), unfinished=()) == 4
     assert {name: (home.configs / name).read_text() for name in strange} == strange
+
+
+@pytest.mark.timeout(20)
+def test_what_is_no_plain_file_keeps_no_other_config_as_it_was(home: Home) -> None:
+    (home.trash / NEW).mkdir()
+    (home.trash / NEW / "configs").write_text("no folder")
+    home.config("00000000000000000000000000").mkdir()
+    os.mkfifo(home.config("00000000000000000000000001"))
+    assert upgrade_home(home, SecretVault(home), unfinished=()) == 4
+    assert values_in(home) == []
+    assert home.format.exists()
 
 
 def test_what_a_crash_of_an_earlier_daemon_left_half_written_goes(home: Home) -> None:

@@ -53,6 +53,7 @@ REPORTED = {
         told("ResourceExhaustedError", "OOM when allocating tensor on device:CPU:0"),
         HOST,
     ),
+    "no number": (told("OutOfMemoryError", "Tried to allocate 1.2.3 bytes, 4..5 bytes"), GPU),
     "python": (told("MemoryError", ""), HOST),
     "numpy": (
         told("_ArrayMemoryError", "Unable to allocate 7.45 TiB for an array with shape (1, 2)"),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.daemon.registry.columns import RUN_COLUMNS, Column, row_problem, shown
+from mosaic.daemon.registry.columns import RUN_COLUMNS, Column, row_problem
 from mosaic.daemon.registry.rows import LISTED, record_of, row_of
 from mosaic.wire.convert import record_from_proto, record_to_proto
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -81,9 +81,11 @@ def test_every_column_of_the_table_is_one_of_the_registry() -> None:
         ("attempt", None, "attempt is missing"),
         ("attempt", True, "attempt is True"),
         ("mean_return", math.inf, "mean_return is inf; it must be a number"),
+        ("mean_return", 2**53 + 1, "mean_return is 9007199254740993; it must be a number"),
         ("env_id", "x" * 200_000, "env_id has 200,000 characters"),
         ("state", "x" * 500, "state is 'xxx"),
-        ("steps", 10**500, "steps is a number of"),
+        ("steps", 10**500, "steps is 10000"),
+        ("steps", -1, "steps is -1; it must be a whole number from 0 to 9,223,372,036,854,775,807"),
     ],
 )
 def test_a_problem_names_the_column_and_its_value_in_a_short_sentence(
@@ -100,7 +102,7 @@ def test_a_missing_column_is_named() -> None:
 
 
 def test_control_characters_are_shown_as_what_they_are() -> None:
-    assert shown("\x1b[2J") == r"'\x1b[2J'"
+    assert r"'\x1b[2J'" in (row_problem({**SOUND, "state": "\x1b[2J"}) or "")
 
 
 def test_numbers_of_our_own_are_brought_into_their_range() -> None:

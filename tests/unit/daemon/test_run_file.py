@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,15 @@ def test_a_missing_file_or_one_that_is_a_folder_is_said_to_be_so(tmp_path: Path)
         read_run_file(files)
     files.record.mkdir(parents=True)
     with pytest.raises(CorruptStoreError, match="cannot be read"):
+        read_run_file(files)
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_in_its_place_does_not_hold_up_a_daemon_that_starts(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path / new_run().record.run_id)
+    files.directory.mkdir()
+    os.mkfifo(files.record)
+    with pytest.raises(CorruptStoreError, match="it is not a regular file"):
         read_run_file(files)
 
 

@@ -120,6 +120,18 @@ def test_values_are_masked_in_logs_as_soon_as_they_are_known(folder: Path, tmp_p
     assert logs.mask_hidden(said) == "x *** x *** *** /usr/share/only here true"
 
 
+def test_values_are_masked_in_logs_until_the_last_run_that_has_them_is_over(
+    folder: Path, tmp_path: Path
+) -> None:
+    kept = vault(tmp_path)
+    kept.put(RUN, {"A_TOKEN": "shared-0451-Qx", "B_TOKEN": "own-0451-Qx"})
+    kept.put(OTHER, {"A_TOKEN": "shared-0451-Qx"})
+    kept.drop(RUN)
+    assert logs.mask_hidden("shared-0451-Qx own-0451-Qx") == "*** own-0451-Qx"
+    kept.purge(keep=())
+    assert logs.mask_hidden("shared-0451-Qx") == "shared-0451-Qx"
+
+
 def test_without_a_memory_file_system_secrets_live_in_the_process_only(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,11 @@ def test_numbers_and_other_text_stay_as_they_are(text: str) -> None:
     assert spreadsheet_text(text) == text
 
 
+def test_a_cell_of_very_many_digits_is_gone_through_once() -> None:
+    text = "-" + "1" * 300_000 + "x"
+    assert spreadsheet_text(text) == f"'{text}"
+
+
 @given(st.text(alphabet="'=+-@\t\r\n 1.,ea＝", max_size=6) | st.text())
 def test_taking_the_apostrophe_off_gives_back_every_text(text: str) -> None:
     assert text_of_cell(spreadsheet_text(text)) == text

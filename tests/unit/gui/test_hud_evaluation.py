@@ -68,3 +68,9 @@ def test_a_folder_in_its_place_is_no_batch(tmp_path: Path) -> None:
 )
 def test_other_content_is_no_batch(content: Any) -> None:
     assert newest_of(content) is None
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_of_that_name_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE_NAME)
+    assert EvaluationFile(tmp_path).newest_batch() is None

@@ -83,3 +83,12 @@ def test_journal_that_cannot_be_created_holds_everything(tmp_path: Path) -> None
     assert journal.write()
     assert numbers(path) == [0]
     journal.close()
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_that_a_worker_put_in_its_place_does_not_hold_up_its_host(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "events.jsonl")
+    journal = EventJournal(tmp_path / "events.jsonl")
+    journal.feed(HEARTBEAT)
+    assert journal.is_waiting
+    journal.close()

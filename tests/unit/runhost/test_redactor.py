@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import tracemalloc
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +48,20 @@ def test_endless_repetition_is_masked_in_bounded_memory() -> None:
     out = b"".join(redactor.feed(b"aaa") for _ in range(1000))
     assert b"a" not in out
     assert len(redactor._held) < 4
+
+
+def test_a_long_secret_takes_memory_in_proportion_to_its_length() -> None:
+    key = base64.b64encode(bytes(n * 7 % 256 for n in range(3000))).decode()
+    patterns = secret_patterns([key])
+    tracemalloc.start()
+    try:
+        redactor = Redactor(patterns)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
+    text = f"key {key} ok".encode()
+    assert through(redactor, [text[:2000], text[2000:]]) == b"key *** ok"
 
 
 def test_value_with_newlines_is_masked_raw_and_inside_json() -> None:

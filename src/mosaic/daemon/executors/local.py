@@ -19,6 +19,7 @@ from mosaic.contracts.run_files import AttemptFiles, AttemptSpec, shared_memory_
 from mosaic.daemon.executors.attempt_fate import examine_attempt, lives
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, OnGone, Verdict, WorkerLook
 from mosaic.errors import CorruptStoreError, StoreError, WorkerStartError
+from mosaic.files import PASSING
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 from mosaic.processes import ProcessIdentity, identity_of, open_pidfd, process_state, send_signal
@@ -36,10 +37,7 @@ REPLY_TIMEOUT_S = 5.0
 LOCK_POLL_S = 0.1
 HOST_DEATH_S = 5.0
 # Deciding may have to write the claim; these say that it can be done later.
-_WAIT_FOR = {
-    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO),
-    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
-}
+_WAIT_FOR = {*PASSING, errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
 class LocalExecutor:

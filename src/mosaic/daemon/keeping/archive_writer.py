@@ -32,6 +32,7 @@ from mosaic.daemon.keeping.archive_format import (
 from mosaic.daemon.keeping.parcel import config_files, files_below
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.errors import StoreError
+from mosaic.foreign_files import open_regular
 from mosaic.paths import Home
 
 SAMPLE = 64 * 1024
@@ -185,8 +186,7 @@ def shrinks(sample: bytes) -> bool:
 
 def _opened(path: Path) -> BinaryIO:
     """Not through a link that took the place of a file since it was listed, nor a pipe."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    return os.fdopen(fd, "rb", buffering=0)
+    return os.fdopen(open_regular(path, follow_links=False), "rb", buffering=0)
 
 
 def _consistent_copy(path: Path, folder: Path) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from mosaic.contracts.run_config import RESERVED_PREFIX
 from mosaic.contracts.secret_names import is_secret_name
-from mosaic.contracts.variable_secrecy import SecrecyRules, is_reference
+from mosaic.contracts.variable_secrecy import SecrecyRules, is_reference, listed_names
 
 PASS_VARIABLE = "MOSAIC_PASS_ENV"
 _ALLOWED = re.compile(
@@ -27,7 +27,8 @@ _THREAD_COUNTS = (
 
 def inherited_environment(daemon_environment: Mapping[str, str]) -> dict[str, str]:
     """What a worker may see of the daemon's own variables; never a secret, never MOSAIC's own."""
-    rules, listed = SecrecyRules.of(daemon_environment), _listed(daemon_environment)
+    rules = SecrecyRules.of(daemon_environment)
+    listed = listed_names(daemon_environment.get(PASS_VARIABLE, ""))
     return {
         name: value
         for name, value in daemon_environment.items()
@@ -40,7 +41,8 @@ def inherited_environment(daemon_environment: Mapping[str, str]) -> dict[str, st
 def passed_secrets(daemon_environment: Mapping[str, str]) -> dict[str, str]:
     """What a worker gets of the daemon's secrets, to be treated as such: those somebody listed in
     MOSAIC_PASS_ENV, and inherited ones with a password in them, such as the URL of a proxy."""
-    rules, listed = SecrecyRules.of(daemon_environment), _listed(daemon_environment)
+    rules = SecrecyRules.of(daemon_environment)
+    listed = listed_names(daemon_environment.get(PASS_VARIABLE, ""))
     return {
         name: value
         for name, value in daemon_environment.items()
@@ -79,7 +81,3 @@ def build_environment(
         "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpu_slots)),
         **contract,
     }
-
-
-def _listed(variables: Mapping[str, str]) -> set[str]:
-    return set(re.split(r"[\s,]+", variables.get(PASS_VARIABLE, ""))) - {""}

@@ -56,11 +56,10 @@ class SecretVault:
 
     def put(self, run_id: str, secrets: Mapping[str, str]) -> None:
         checked_run_id(run_id)
-        self._hide(secrets)
         if not secrets:
             return
         with self._lock:
-            self._held[run_id] = dict(secrets)
+            self._hold(run_id, secrets)
             try:
                 if (folder := self._open(PrivateFolder.make)) is not None:
                     with folder:
@@ -77,20 +76,20 @@ class SecretVault:
                 secrets = self._read(run_id)
                 if secrets is None:
                     return None
-                self._held[run_id] = secrets
+                self._hold(run_id, secrets)
             return dict(self._held[run_id])
 
     def drop(self, run_id: str) -> None:
         checked_run_id(run_id)
         with self._lock:
-            self._held.pop(run_id, None)
+            self._let_go(run_id)
             self._remove_files(lambda kept: kept == run_id)
 
     def purge(self, keep: Collection[str]) -> None:
         """Forget the secrets of all other runs, such as those that ended without a daemon."""
         with self._lock:
             for run_id in self._held.keys() - set(keep):
-                del self._held[run_id]
+                self._let_go(run_id)
             self._remove_files(lambda kept: kept not in keep)
 
     def _read(self, run_id: str) -> dict[str, str] | None:
@@ -99,16 +98,19 @@ class SecretVault:
                 return None
             with folder:
                 found = json.loads(folder.read(run_id, MAX_FILE_BYTES))
-            secrets = {str(name): str(value) for name, value in found.items()}
+            return {str(name): str(value) for name, value in found.items()}
         except (OSError, ValueError, AttributeError):
             return None
-        self._hide(secrets)
-        return secrets
 
-    def _hide(self, secrets: Mapping[str, str]) -> None:
-        for name, value in secrets.items():
-            if self._rules.is_masked(name, value):
-                hide_texts(secret_spellings(value))
+    def _hold(self, run_id: str, secrets: Mapping[str, str]) -> None:
+        """In our log they are masked for as long as they are held."""
+        self._held[run_id] = dict(secrets)
+        masked = [value for name, value in secrets.items() if self._rules.is_masked(name, value)]
+        hide_texts(run_id, set().union(*map(secret_spellings, masked)))
+
+    def _let_go(self, run_id: str) -> None:
+        if self._held.pop(run_id, None) is not None:
+            hide_texts(run_id, ())
 
     def _remove_files(self, is_unwanted: Callable[[str], bool]) -> None:
         """The folder goes with its last file: nothing stays behind in shared memory."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.run_record import Origin
 from mosaic.contracts.run_state import FailureKind, Outcome, RunState
+from mosaic.contracts.schema_check import shown
 from mosaic.daemon.registry.row_checksum import SqlValue
 
 INT32 = 2**31 - 1
@@ -32,7 +33,6 @@ MAX_TEXT = 100_000
 MAX_FAILURE_TEXT = 20_000
 _MAX_FAILURE_JSON = 20 * MAX_FAILURE_TEXT
 _MAX_FLOAT = sys.float_info.max
-_MAX_SHOWN = 60
 
 
 class Column(NamedTuple):
@@ -67,7 +67,9 @@ class Column(NamedTuple):
         if value is None:
             return None if self.is_optional else "is missing"
         is_number = kind is int or (kind is float and self.kind is float)
-        if self.kind is str or not is_number or not self.lowest <= value <= self.highest:
+        is_in_range = self.kind is not str and is_number and self.lowest <= value <= self.highest
+        # An integer that is no float would come back from a message as another number.
+        if not is_in_range or self.kind(value) != value:
             return f"is {shown(value)}; it must be {self.description}"
         return None
 
@@ -82,18 +84,11 @@ class Column(NamedTuple):
     def description(self) -> str:
         if self.kind is str:
             return "a text"
-        noun = "a whole number" if self.kind is int else "a number"
+        if self.kind is int:  # as integers: not all of them are floats
+            return f"a whole number from {int(self.lowest):,} to {int(self.highest):,}"
         if self.highest == _MAX_FLOAT:
-            return noun
-        return f"{noun} from {self.lowest:,.0f} to {self.highest:,.0f}"
-
-
-def shown(value: Any) -> str:
-    """A value from anywhere, short enough for a sentence."""
-    if type(value) is int and abs(value) > 10**_MAX_SHOWN:
-        return f"a number of {value.bit_length():,} bits"  # Python does not spell out all of them
-    text = ascii(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
+            return "a number"
+        return f"a number from {self.lowest:,.0f} to {self.highest:,.0f}"
 
 
 def storable_text(text: str) -> str:

@@ -11,12 +11,12 @@ import msgspec
 from mosaic.contracts.hostile_text import label_problem
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import RunState
+from mosaic.contracts.schema_check import shown
 from mosaic.daemon.registry.columns import (
     RUN_COLUMNS,
     TRANSITION_COLUMNS,
     YOUNGER_COLUMNS,
     row_problem,
-    shown,
 )
 from mosaic.daemon.registry.rows import LISTED, RunRow, record_of, storable
 from mosaic.errors import CorruptStoreError

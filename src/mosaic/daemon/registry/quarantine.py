@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mosaic.contracts.hostile_text import is_run_id
-from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS, row_problem, shown
+from mosaic.contracts.schema_check import shown
+from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS, row_problem
 from mosaic.daemon.registry.rows import capabilities_document
 from mosaic.daemon.registry.store import RegistryStore
-from mosaic.files import atomic_write_json, read_json
+from mosaic.files import atomic_write_json, make_directory, read_json
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 
@@ -72,7 +73,7 @@ def forget(home: Home, run_id: str) -> None:
     (home.quarantine / f"{_name_of(run_id)}.json").unlink(missing_ok=True)
 
 
-def sentence(reasons: Mapping[str, str]) -> str:
+def set_aside_sentence(reasons: Mapping[str, str]) -> str:
     """For people; empty when no run is set aside."""
     if not reasons:
         return ""
@@ -119,7 +120,7 @@ def _is_capabilities(digest: Any, text: Any) -> bool:
 
 
 def _keep(home: Home, name: str, document: dict[str, Any]) -> None:
-    home.quarantine.mkdir(mode=0o700, exist_ok=True)
+    make_directory(home.quarantine, mode=0o700)
     atomic_write_json(home.quarantine / f"{name}.json", document)
 
 

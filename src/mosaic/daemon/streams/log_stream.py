@@ -7,13 +7,13 @@ reconnects goes on exactly behind what it has.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.errors import ConfigError
+from mosaic.foreign_files import open_regular
 from mosaic.telemetry.log_files import log_files
 
 CHUNK_BYTES = 262_144
@@ -91,17 +91,12 @@ class LogTail:
         return self._open(follower)
 
     def _open(self, path: Path) -> bool:
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            fd = os.open(path, flags)
+            fd = open_regular(path, follow_links=False)
         except OSError:
-            return False  # there is none, or what has its name cannot be read
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(fd)
-            return False
+            return False  # there is none, or what has its name is no log
         self.close()
-        self._fd, self._inode = fd, status.st_ino
+        self._fd, self._inode = fd, os.fstat(fd).st_ino
         return True
 
 

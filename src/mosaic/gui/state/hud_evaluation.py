@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from mosaic.foreign_files import read_regular
+from mosaic.foreign_json import parse_json
 
 FILE_NAME = "eval_summary.json"
 _MOST_BYTES = 8 * 2**20
@@ -41,8 +43,8 @@ class EvaluationFile:
 
 def _read(path: Path) -> EvaluationBatch | None:
     try:
-        return newest_of(json.loads(path.read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        return newest_of(parse_json(read_regular(path, _MOST_BYTES)))
+    except (OSError, ValueError):
         return None
 
 
