@@ -21,11 +21,18 @@ from mosaic.watch.messages import (
     Vectors,
 )
 from mosaic.watch.missing_returns import MissingReturns
+from mosaic.watch.summing_up import PER_SECOND, Allowance, EpisodeSums, PointSums
 
 MAX_METRIC_NAMES = 5_000
 MAX_FOLDERS = 100
 MAX_PROCESSES = 4_096
 BEAT_INTERVAL_S = 2.0
+SUMMED_UP_S = 1.0
+INFERRED_S = 1.0
+TOO_MANY = (
+    f"more than {PER_SECOND:,} values and episodes a second for long: those beyond are summed up a"
+    " second at a time, with their exact number, mean, lowest, highest, first and last"
+)
 
 
 class Reporter(Protocol):
@@ -35,6 +42,7 @@ class Reporter(Protocol):
     episodes: int
 
     def metric(self, name: str, value: float, step: int) -> None: ...
+    def metric_summary(self, name: str, mean: float, step: int, **summary: float) -> None: ...
     def episode(
         self,
         *,
@@ -73,12 +81,17 @@ class Recorder:
         self._names: dict[str, str | None] = {}  # every metric seen, and which headline it is
         self._missing_returns = MissingReturns()
         self._steps_by_process: dict[int, int] = {}
+        self._counted_steps = 0  # by all processes
         self._largest_metric_step = 0
         self._steps_in_episodes = 0
-        self._has_real_episodes = False
+        self._has_environments = False
         self._unfinished: Metric | None = None  # the return of an episode whose length may follow
+        self._inferred: list[Episode] = []  # they count if no environment shows up
         self._told = (0, 0)
-        self._told_at = clock()
+        self._told_at = self._summed_up_at = self._inferred_at = clock()
+        self._allowance = Allowance(clock())
+        self._points: dict[tuple[str, bool], PointSums] = {}
+        self._episodes: dict[tuple[int, bool, bool], EpisodeSums] = {}
 
     @property
     def last_step(self) -> int:
@@ -86,21 +99,17 @@ class Recorder:
 
         A metric's step may count updates, or calls of a logger, so it only stands in.
         """
-        return (
-            min(MAX_COUNT, sum(self._steps_by_process.values()))
-            or self._largest_metric_step
-            or self._steps_in_episodes
-        )
+        return self._counted_steps or self._largest_metric_step or self._steps_in_episodes
 
     def take(self, message: Message) -> None:
         match message:
             case Metric():
                 self._take_metric(message)
             case Episode():
-                self._has_real_episodes = True
+                self._has_environments = True
                 self._take_episode(message)
             case Episodes():
-                self._has_real_episodes = True
+                self._has_environments = True
                 self._take_episodes(message)
             case Progress():
                 self._take_progress(message)
@@ -114,16 +123,25 @@ class Recorder:
 
     def tick(self) -> None:
         """Let progress be seen that no metric tells; also ends an episode without a length."""
-        self._end_episode(0)
+        self._end_inferred(0)
         self._look_for_returns()
         told = (self._run.steps, self._run.episodes)
         now = self._clock()
+        self._allowance.refill(now)
+        if now - self._summed_up_at >= SUMMED_UP_S:
+            self._summed_up_at = now
+            self._tell_sums()
+        if now - self._inferred_at >= INFERRED_S:
+            self._inferred_at = now
+            self._tell_inferred()
         if told != self._told and now - self._told_at >= BEAT_INTERVAL_S:
             self._told, self._told_at = told, now
             self._run.heartbeat()
 
     def finish(self) -> None:
-        self._end_episode(0)
+        self._end_inferred(0)
+        self._tell_inferred()
+        self._tell_sums()
         self._look_for_returns()
 
     def _take_metric(self, metric: Metric) -> None:
@@ -141,31 +159,55 @@ class Recorder:
             self._advance()
         self._missing_returns.metric_came(metric.name)
         step = self.last_step if metric.step is None else metric.step
-        self._run.metric(metric.name, metric.value, step)
-        if not self._has_real_episodes:
+        if self._allowance.take():
+            self._run.metric(metric.name, metric.value, step)
+        else:
+            key = metric.name, math.isfinite(metric.value)
+            self._points.setdefault(key, PointSums()).add(metric.value, step)
+        if not self._has_environments:
             self._infer_episode(metric)
 
     def _infer_episode(self, metric: Metric) -> None:
-        """Where no environment tells its episodes, a logged return is one, with the length that
-        is usually logged right after it."""
+        """Where no environment is seen, a logged return is an episode, with the length that is
+        usually logged right after it."""
         if self._names[metric.name] == LENGTH and self._unfinished is not None:
             is_sound = self._unfinished.step == metric.step and 0 <= metric.value <= MAX_COUNT
-            self._end_episode(int(metric.value) if is_sound else 0)
+            self._end_inferred(int(metric.value) if is_sound else 0)
             return
-        self._end_episode(0)
+        self._end_inferred(0)
         if is_one_episode(metric.name):
             self._unfinished = metric
 
-    def _end_episode(self, length: int) -> None:
+    def _end_inferred(self, length: int) -> None:
         if self._unfinished is not None:
             total_reward, self._unfinished = self._unfinished.value, None
-            self._take_episode(Episode(total_reward, length))
+            self._inferred.append(Episode(total_reward, length))
 
-    def _take_episode(self, episode: Episode, **more: Any) -> None:
+    def _tell_inferred(self) -> None:
+        """Not at once: the process that has the environments may not have spoken yet."""
+        inferred, self._inferred = self._inferred, []
+        if not self._has_environments:
+            for episode in inferred:
+                self._take_episode(episode)
+
+    def _take_episode(self, episode: Episode) -> None:
+        if self._allowance.take():
+            self._tell_episode(episode)
+            return
+        key = episode.process, episode.is_evaluation, math.isfinite(episode.total_reward)
+        sums = self._episodes.get(key)
+        if sums is not None and not sums.takes(episode):
+            self._tell_episode_sums(sums)
+            sums = None
+        if sums is None:
+            sums = self._episodes[key] = EpisodeSums(episode)
+        sums.add(episode)
+
+    def _tell_episode(self, episode: Episode, steps: int | None = None, **more: Any) -> None:
+        """`more` are facts about all that it stands for, which took so many steps together."""
+        count = more.get("count", 1)
         if episode.process and self._found_at is not None:
-            count = more.get("count", 1)
-            place = Place(self._run.episodes, episode.process, episode.number, count)
-            self._found_at(place)
+            self._found_at(Place(self._run.episodes, episode.process, episode.number, count))
         self._run.episode(
             episode_index=self._run.episodes,
             total_reward=episode.total_reward,
@@ -174,32 +216,56 @@ class Recorder:
             truncated=episode.is_truncated,
             metadata={"env": episode.env, **more},
         )
-        self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + episode.length)
+        if count > 1:
+            self._run.progress(episodes=min(MAX_COUNT, self._run.episodes + count - 1))
+        taken = episode.length if steps is None else steps
+        self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + taken)
         self._advance()
 
     def _take_episodes(self, message: Episodes) -> None:
-        """One event stands for all of them; how many there were is told by the progress."""
-        length = message.mean_length
+        """Of a program that reports by hand: one event stands for all of them."""
+        length, count = message.mean_length, message.how_many
         mean = Episode(
             message.mean_return,
             int(length) if 0 <= length <= MAX_COUNT else 0,
             process=message.process,
             number=message.number,
         )
-        self._take_episode(mean, count=message.how_many, last_return=_finite(message.last_return))
-        others = message.how_many - 1
-        self._run.progress(episodes=min(MAX_COUNT, self._run.episodes + others))
-        self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + others * mean.length)
-        self._advance()
+        last = _finite(message.last_return)
+        self._tell_episode(mean, steps=count * mean.length, count=count, last=last)
+
+    def _tell_sums(self) -> None:
+        """What came beyond the allowance since the last time."""
+        points, self._points = self._points, {}
+        episodes, self._episodes = self._episodes, {}
+        if points or episodes:
+            self._note(TOO_MANY)
+        for (name, _), sums in points.items():
+            self._run.metric_summary(
+                name,
+                sums.values.mean,
+                sums.last_step,
+                first_step=sums.first_step,
+                **sums.values.fields(),
+            )
+        for each in episodes.values():
+            self._tell_episode_sums(each)
+
+    def _tell_episode_sums(self, sums: EpisodeSums) -> None:
+        facts = {name: _finite(value) for name, value in sums.returns.fields().items()}
+        self._tell_episode(sums.mean_episode(), sums.steps, **facts)
 
     def _take_progress(self, progress: Progress) -> None:
         known = self._steps_by_process
         if progress.pid in known or len(known) < MAX_PROCESSES:
-            known[progress.pid] = max(known.get(progress.pid, 0), progress.steps)
+            gained = max(0, progress.steps - known.get(progress.pid, 0))
+            known[progress.pid] = known.get(progress.pid, 0) + gained
+            self._counted_steps = min(MAX_COUNT, self._counted_steps + gained)
+            self._has_environments = self._has_environments or gained > 0
             self._advance()
 
     def _look_for_returns(self) -> None:
-        if self._has_real_episodes:
+        if self._has_environments:
             alarm = self._missing_returns.alarm(self.last_step, self._run.episodes)
             if alarm is not None:
                 self._note(alarm)

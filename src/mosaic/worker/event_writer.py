@@ -44,6 +44,12 @@ class EventWriter:
         for name, value in values.items():
             self.metric(name, value, step)
 
+    def metric_summary(self, name: str, mean: float, step: int, **summary: float) -> None:
+        """One point for many: `count` of them since `first_step`, their `low` and `high`, and the
+        `first` and `last` one."""
+        fields = {"name": str(name)[:MAX_METRIC_NAME], "value": float(mean), "step": int(step)}
+        self._write(EventType.METRIC, {**fields, **summary})
+
     def step(
         self,
         *,

@@ -7,21 +7,27 @@ from typing import Any
 
 import pytest
 
+from mosaic.contracts.process_recording import Place
 from mosaic.watch import recorder as module
 from mosaic.watch.messages import Episode, Episodes, Folder, Metric, Note, Progress, Vectors
 from mosaic.watch.recorder import BEAT_INTERVAL_S, Recorder
+from mosaic.watch.summing_up import Allowance
 
 
 class FakeRun:
     def __init__(self) -> None:
         self.steps = self.episodes = 0
         self.points: list[tuple[str, float, int]] = []
+        self.summaries: list[tuple[str, float, int, dict[str, float]]] = []
         self.ended: list[dict[str, Any]] = []
         self.notes: list[str] = []
         self.beats = 0
 
     def metric(self, name: str, value: float, step: int) -> None:
         self.points.append((name, value, step))
+
+    def metric_summary(self, name: str, mean: float, step: int, **summary: float) -> None:
+        self.summaries.append((name, mean, step, summary))
 
     def episode(self, **fields: Any) -> None:
         self.episodes += 1
@@ -101,7 +107,7 @@ def test_many_episodes_in_one_message_are_counted_all(recorder: Recorder, run: F
     assert run.steps == 50
     (event,) = run.ended
     assert (event["total_reward"], event["steps"]) == (6.0, 5)
-    assert event["metadata"] == {"env": 0, "count": 10, "last_return": None}
+    assert event["metadata"] == {"env": 0, "count": 10, "last": None}
 
 
 def test_an_impossible_length_does_no_harm(recorder: Recorder, run: FakeRun) -> None:
@@ -129,6 +135,74 @@ def test_an_episode_is_not_told_twice(recorder: Recorder, run: FakeRun) -> None:
     recorder.take(Metric("charts/episodic_return", 20.0, 17))
     recorder.finish()
     assert len(run.ended) == 1
+
+
+def test_an_environment_that_is_seen_later_tells_its_episodes_itself(
+    recorder: Recorder, run: FakeRun, clock: Clock
+) -> None:
+    """The writer's process may be read before the one that has the environments."""
+    recorder.take(Metric("charts/episodic_return", 20.0, 17))
+    recorder.tick()
+    recorder.take(Progress(17, pid=1))
+    recorder.take(Episode(20.0, 17))
+    clock.now += 10
+    recorder.tick()
+    recorder.finish()
+    assert len(run.ended) == 1
+
+
+def test_a_burst_is_kept_one_by_one(recorder: Recorder, run: FakeRun) -> None:
+    for step in range(200_000):
+        recorder.take(Metric("loss", 1.0, step))
+    recorder.finish()
+    assert len(run.points) == 200_000
+    assert not run.summaries and not run.notes
+
+
+def test_too_many_for_long_are_summed_up_exactly(
+    recorder: Recorder, run: FakeRun, clock: Clock
+) -> None:
+    recorder._allowance = Allowance(clock.now, per_second=10, burst=3)
+    for step, value in enumerate([5.0, 1.0, 4.0, 7.0, -2.0, 3.0, math.nan, math.nan]):
+        recorder.take(Metric("loss", value, step))
+    assert [value for _, value, _ in run.points] == [5.0, 1.0, 4.0]
+    clock.now += 1.1
+    recorder.tick()
+    (finite, other) = run.summaries
+    assert finite == (
+        "loss",
+        8.0 / 3,
+        5,
+        {"count": 3, "low": -2.0, "high": 7.0, "first": 7.0, "last": 3.0, "first_step": 3},
+    )
+    assert math.isnan(other[1])
+    assert other[3]["count"] == 2
+    assert run.notes == [module.TOO_MANY]
+    recorder.take(Metric("loss", 6.0, 9))
+    assert run.points[-1] == ("loss", 6.0, 9), "there is room again"
+
+
+def test_too_many_episodes_are_summed_up_exactly_and_found_again(
+    run: FakeRun, clock: Clock
+) -> None:
+    places: list[Place] = []
+    recorder = Recorder(run, run.say, clock, found_at=places.append)
+    recorder._allowance = Allowance(clock.now, per_second=1, burst=1)
+    for number, total in enumerate([1.0, 2.0, 6.0]):
+        recorder.take(Episode(total, 10 + number, process=9, number=number))
+    recorder.take(Episode(7.0, 5, process=9, number=7))
+    recorder.finish()
+    assert run.episodes == 4
+    assert run.steps == 10 + 11 + 12 + 5
+    facts = [item["metadata"].get("count", 1) for item in run.ended]
+    assert facts == [1, 2, 1]
+    merged = run.ended[1]
+    assert (merged["total_reward"], merged["steps"]) == (4.0, 12)
+    assert merged["metadata"] == {
+        **{"env": 0, "count": 2},
+        **{"low": 2.0, "high": 6.0, "first": 2.0, "last": 6.0},
+    }
+    assert places == [Place(0, 9, 0, 1), Place(1, 9, 1, 2), Place(3, 9, 7, 1)]
 
 
 def test_headlines_remember_the_scripts_own_name(recorder: Recorder) -> None:
