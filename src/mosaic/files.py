@@ -50,9 +50,13 @@ def atomic_write_json(path: Path, value: Any, mode: int = 0o600) -> None:
 
 
 def read_json(path: Path) -> Any | None:
-    """The parsed file, or None when it does not exist; ValueError when it is no JSON."""
+    """The parsed file, or None when it does not exist; ValueError when it is no JSON.
+
+    OSError when it is no plain file: a pipe in its place would hold up whoever reads it.
+    """
     try:
-        return json.loads(path.read_bytes())
+        with os.fdopen(open_regular(path), "rb") as file:
+            return json.loads(file.read())
     except FileNotFoundError:
         return None
     except RecursionError:
