@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mosaic.contracts.events import MAX_LINE_BYTES
 from mosaic.files import sync_directory
+from mosaic.foreign_files import open_regular
 from mosaic.runhost.event_relay import EventRelay
 from mosaic.runhost.line_splitter import LineSplitter
 
@@ -89,14 +90,15 @@ class EventJournal:
 
     def _descriptor(self) -> int:
         if self._fd is None:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            # Not blocking: an earlier attempt may have left a pipe that nobody reads.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
             self._fd = os.open(self._path, flags, 0o600)
         return self._fd
 
     def _prepare(self) -> int:
         """Read where an earlier attempt stopped, and finish the line it may have torn."""
         try:
-            with self._path.open("rb") as file:
+            with os.fdopen(open_regular(self._path), "rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - _TAIL_BYTES))
                 tail = file.read()

@@ -83,3 +83,14 @@ def test_journal_that_cannot_be_created_holds_everything(tmp_path: Path) -> None
     assert journal.write()
     assert numbers(path) == [0]
     journal.close()
+
+
+def test_a_pipe_in_the_place_of_the_journal_holds_nobody_up(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    os.mkfifo(path)
+    journal = EventJournal(path)
+    journal.feed(HEARTBEAT)
+    assert journal.is_waiting, "it is kept until there is a file again"
+    path.unlink()
+    assert journal.write() and path.read_bytes()
+    journal.close()
