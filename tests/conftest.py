@@ -1,8 +1,13 @@
-"""For all tests: one thread for numpy, and signals that programs under test can receive."""
+"""For all tests: one thread for numpy, signals that programs under test can receive, no haste."""
 
 import os
 import signal
 
+from hypothesis import HealthCheck, settings
+
+# How long an example takes is a matter of what else the machine does.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 # Threads cost small networks more than they gain.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A shell starts background jobs with the interrupt ignored, and every child would inherit that.

@@ -66,20 +66,26 @@ def watched_config(folder: Path) -> dict[str, Any]:
     return run_document(entry_point="script", metadata={"worker": {"config": settings}})
 
 
-def with_recording(environment: dict[str, Any], **where: str) -> Callable[[Path], None]:
-    """Puts one recorded episode of three steps into a run; `where`: its python and folder."""
+def with_recording(
+    environment: dict[str, Any], *, facts: dict[str, Any] | None = None, **where: str
+) -> Callable[[Path], None]:
+    """Puts one recorded episode of three steps into a run; `where`: its python and folder.
+
+    `facts` are said of the episode instead of the right ones.
+    """
 
     def spoil(directory: Path) -> None:
         recordings = directory / "recordings"
         shutil.rmtree(recordings, ignore_errors=True)
         recordings.mkdir()
-        facts = {
+        told = {
             **{"number": 0, "environment": 0, "start": {"seed": 1}, "was": "int"},
             **{"dtype": "<i8", "shape": [], "terminated": False, "truncated": False},
+            **(facts or {}),
         }
         actions, rewards = array("q", [0, 1, 0]).tobytes(), array("d", [1.0] * 3).tobytes()
         common = {"python": "", "folder": "", **where, "environments": [environment]}
-        episode = PackedEpisode(json.dumps(facts), actions, rewards)
+        episode = PackedEpisode(json.dumps(told), actions, rewards)
         payload = pack_episodes(common, [episode], 1)
         block = pack_block(BlockKind.EPISODES, payload, first_episode=0, episodes=1)
         (recordings / process_file_name(1, 1)).write_bytes(block)

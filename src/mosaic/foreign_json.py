@@ -24,6 +24,7 @@ DEEPEST = 100  # levels of lists and objects in each other
 MOST_VALUES = 500_000
 # 64 bits and a sign; a longer number is no count of anything.
 _LONGEST_INTEGER = 20
+_LONGEST_SHOWN = 60
 _INFINITIES = (float("inf"), float("-inf"))
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -52,8 +53,10 @@ def parse_plain_json(text: bytes | str) -> Any:
         count += len(level)
         if count > MOST_VALUES:
             raise ValueError(f"it holds more than {MOST_VALUES:,} values")
-        if any(isinstance(item, str) and _NO_TEXT.search(item) for item in level):
-            raise ValueError("it holds text with a NUL or with half a character")
+        for item in level:
+            if isinstance(item, str) and _NO_TEXT.search(item):
+                shown = ascii(item[:_LONGEST_SHOWN])
+                raise ValueError(f"it holds text with a NUL or with half a character: {shown}")
     return value
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import logging.handlers
+import os
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.errors import MosaicError
+from mosaic.foreign_files import open_regular
 
 MASK = "***"
 # Without a handler of its own Python would print bare event names on stderr.
@@ -103,7 +105,12 @@ def _loggable(value: Any) -> Any:
 
 
 def log_to_file(path: Path, level: int = logging.INFO, max_bytes: int = 10_000_000) -> None:
-    """Send every record of this process to a rotated file of JSON lines."""
+    """Send every record of this process to a rotated file of JSON lines.
+
+    Raises OSError, also for a pipe in its place, which would hold us up.
+    """
+    if path.exists():
+        os.close(open_regular(path))
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=max_bytes, backupCount=3)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()

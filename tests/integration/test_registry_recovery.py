@@ -11,7 +11,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -229,6 +229,28 @@ async def test_a_vanished_registry_is_not_silently_empty(home: Home) -> None:
     found, again = await reopened(home)
     assert found.keys() == {run_id}
     assert "missing" in again.recovery.sentence
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/null")])
+@pytest.mark.parametrize(
+    "name",
+    ["registry.sqlite", "registry.sqlite-wal", "registry.sqlite-shm", "registry.backup.sqlite"],
+)
+async def test_what_is_no_file_is_set_aside_and_stops_no_start(
+    home: Home, name: str, make: Callable[[Path], None]
+) -> None:
+    registry = await Registry.open(home)
+    run_id = await submit(registry, home)
+    await registry.close()
+    path = home.trainer / name
+    path.unlink(missing_ok=True)
+    make(path)
+    if name.startswith("registry.backup"):
+        home.registry.write_bytes(b"damaged" * 100)
+    records, registry = await reopened(home)
+    assert records.keys() == {run_id}
+    assert registry.recovery.damage
+    assert path.is_file() or not os.path.lexists(path)
 
 
 async def test_a_damaged_backup_is_not_believed_either(home: Home) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import WorkerError
 from mosaic.replay.simulation import Simulation, simulate, verify
+from mosaic.replay.simulator import MOST_BYTES
 from tests.replay_samples import recording_of
 from tests.waiting import wait_until
 
@@ -74,6 +76,13 @@ def test_moments_and_the_stream_of_steps() -> None:
     assert [step.observation for step in steps] == [[100], [1], [2], [3]]
     assert [step.picture.pixels[0] for step in steps if step.picture] == [0, 1, 2, 3]
     assert steps[-1].terminated and not steps[-1].truncated
+
+
+def test_an_environment_gets_no_more_than_a_part_of_the_memory() -> None:
+    with Simulation(placed(recording_of(3))) as simulation:
+        simulation.seek(1)
+        limit, _ = resource.prlimit(simulation.pid, resource.RLIMIT_DATA)
+    assert 0 < limit <= MOST_BYTES
 
 
 def test_who_stops_listening_leaves_no_process(monkeypatch: pytest.MonkeyPatch) -> None:

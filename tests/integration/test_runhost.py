@@ -738,7 +738,12 @@ def test_run_deleted_while_it_runs_does_not_leave_its_host_behind(make_run: Make
     run = make_run(*misbehaving("stdout_events", 1000, 0.01), stdout_events=True)
     host = run.start()
     run.live()
-    shutil.rmtree(run.files.directory)
+
+    def is_deleted() -> bool:  # the worker goes on writing meanwhile
+        shutil.rmtree(run.files.directory, ignore_errors=True)
+        return not run.files.directory.exists()
+
+    wait_until(is_deleted, what="the folder to be gone")
     run.ask("stop", grace_s=0)
     assert host.wait(5) == 0
 

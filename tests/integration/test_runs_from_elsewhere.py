@@ -7,12 +7,13 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mosaic.contracts.consent import consent_asked
 from mosaic.contracts.run_record import Origin
-from mosaic.errors import ConsentError
+from mosaic.errors import ConsentError, CorruptStoreError
 from mosaic.replay.simulation import verify
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 from tests.imported_runs import (
@@ -93,6 +94,18 @@ def test_a_recording_that_names_an_interpreter_starts_it_not(
     )
     mosaic.run("replay", run_id, "--episode", "0", "--verify")
     assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    "facts", [{"shape": [-1]}, {"shape": [2**40]}, {"shape": ["x"]}, {"dtype": "\ud800"}]
+)
+def test_a_recording_that_no_answer_can_hold_is_refused_by_a_sentence(
+    daemon: DaemonHarness, tmp_path: Path, facts: dict[str, Any]
+) -> None:
+    spoil = with_recording(CARTPOLE, facts=facts)
+    run_id = imported_run(daemon, config=watched_config(tmp_path), spoil=spoil)
+    with pytest.raises(CorruptStoreError, match="episode 0"):
+        daemon.client.get_recording(run_id, 0)
 
 
 def test_a_recording_that_names_a_folder_imports_nothing_from_it(

@@ -388,3 +388,28 @@ def test_a_daemon_starts_beside_documents_that_nobody_can_read(tmp_path: Path) -
     finally:
         harness.close()
     harness.assert_nothing_left()
+
+
+def test_a_daemon_starts_works_and_stops_beside_pipes_that_nobody_writes(tmp_path: Path) -> None:
+    harness = DaemonHarness(tmp_path / "home")
+    home = harness.home
+    home.create()
+    bad, sound = asyncio.run(two_runs(home))
+    for path in (
+        *(home.config(bad), home.run(bad).manifest, home.run(bad).record, home.format),
+        *(home.worker_catalog, home.worker_manifests / "x.toml", home.retention_settings),
+    ):
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    parcel = home.trash / "01M7GMPZ4XRYYH66DCYMN8YV3R"
+    parcel.mkdir()
+    os.mkfifo(parcel / "entry.json")
+    try:
+        harness.start()
+        assert sound in {run.run_id for run in harness.client.list_runs()}
+        assert harness.wait_over(harness.submit()).outcome == "succeeded"
+        assert "x" in {worker.name for worker in harness.client.workers() if worker.error}
+        harness.client.empty_trash()
+    finally:
+        harness.close()
+    harness.assert_nothing_left()

@@ -27,6 +27,13 @@ def test_the_file_is_private_and_complete(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/dev/null")])
+def test_what_is_no_file_holds_up_no_reader(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "a.json")
+    with pytest.raises(OSError):
+        read_json(tmp_path / "a.json")
+
+
 def test_a_failed_write_leaves_the_old_file_and_no_litter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+from pathlib import Path
 
-from mosaic.logs import JsonLines, get_logger, hide_texts
+import pytest
+
+from mosaic.logs import JsonLines, get_logger, hide_texts, log_to_file
 
 
 def rendered(caplog_records: list[logging.LogRecord]) -> list[dict[str, object]]:
@@ -28,3 +32,9 @@ def test_a_hidden_value_is_masked_wherever_it_appears(caplog: object) -> None:
     text = json.dumps(rendered(caplog.records))  # type: ignore[attr-defined]
     assert "canary-5f3a" not in text
     assert "***" in text
+
+
+def test_a_pipe_in_the_place_of_the_log_is_an_error(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "daemon.log")
+    with pytest.raises(OSError, match="not a regular file"):
+        log_to_file(tmp_path / "daemon.log")

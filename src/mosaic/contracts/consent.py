@@ -291,10 +291,14 @@ def _package(entry_point: Any) -> str:
 
 
 def shown(text: str) -> str:
-    """As one line without anything that could make it look like another."""
+    """As one line without anything that could make it look like another.
+
+    No two texts have the same line: a backslash is escaped too, as `\\n` would be read as either.
+    """
     safe = "".join(
         character.encode("unicode_escape", "backslashreplace").decode()
-        if unicodedata.category(character)[0] == "C"
+        if character == "\\"
+        or unicodedata.category(character)[0] == "C"
         or unicodedata.category(character) in ("Zl", "Zp")
         else character
         for character in text

@@ -109,7 +109,7 @@ def read_manifest(path: Path) -> AnalyticsManifest | None:
     try:
         return AnalyticsManifest.from_dict(parse_plain_json(text))
     except ValueError as error:
-        raise _damaged(f"is not JSON: {error}", path=path) from error
+        raise _damaged(f"is no plain JSON: {error}", path=path) from error
     except CorruptStoreError as error:
         where = error.details.get("field", "")
         raise _damaged(error.details["problem"], where, path) from error

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import PurePosixPath
@@ -13,7 +14,12 @@ from typing import Any
 
 from mosaic.contracts.hostile_text import label_problem, relative_path_problem
 from mosaic.contracts.schema_check import shown, violations
-from mosaic.contracts.secret_names import fields_with_passwords, is_secret_name, secret_fields
+from mosaic.contracts.secret_names import (
+    fields_with_passwords,
+    is_secret_name,
+    secret_fields,
+    secret_word,
+)
 from mosaic.contracts.secret_text import url_passwords
 from mosaic.errors import ConfigError
 from mosaic.foreign_json import MAX_DOCUMENT_BYTES
@@ -197,20 +203,18 @@ def _refuse_secrets(config: TrainRunConfig) -> None:
         raise _url_with_password(where)
     for where, values in (
         ("arguments", config.arguments),
-        ("metadata.worker.arguments", config.worker.arguments),
+        *_lists_of_words(metadata, "metadata"),
     ):
         for index, text in enumerate(values):
             if url_passwords(text):
                 raise _url_with_password(f"{where}[{index}]")
-            name, _, value = text.lstrip("-").partition("=")
-            follows = values[index + 1] if index + 1 < len(values) else "-"
-            has_value = bool(value) or not follows.startswith("-")
-            if text.startswith("--") and has_value and is_secret_name(name):
-                raise _invalid(
-                    f"{where}[{index}] looks like a secret, and arguments are visible to all",
-                    field=f"{where}[{index}]",
-                    hint="put it in 'environment'",
-                )
+        place = secret_word(values)
+        if place is not None:
+            raise _invalid(
+                f"{where}[{place}] looks like a secret, and arguments are visible to all",
+                field=f"{where}[{place}]",
+                hint="put it in 'environment'",
+            )
     for name in metadata.get("plain_environment", ()):
         if is_secret_name(name):
             raise _invalid(
@@ -218,6 +222,15 @@ def _refuse_secrets(config: TrainRunConfig) -> None:
                 field="metadata.plain_environment",
                 hint="leave it out: its value then reaches the worker and is stored nowhere",
             )
+
+
+def _lists_of_words(value: Any, where: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """With their dotted paths: a worker's arguments, and the command of another program."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _lists_of_words(item, f"{where}.{name}")
+    elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        yield where, value
 
 
 def _url_with_password(where: str) -> ConfigError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mosaic.contracts.secret_text import url_passwords
@@ -75,6 +75,8 @@ _ENTERED_BY_ADDRESS = _words(
     webhook hook connection dsn sentry elasticsearch clickhouse
     """
 )
+# Of an option that only sounds like a secret, as in `--use-auth false`.
+_SWITCHES = ("", "true", "false", "none", "yes", "no")
 # Before `tokens`; `max_tokens` are none.
 _SENT_ALONG = _words("access api auth bearer refresh session secret")
 
@@ -112,6 +114,22 @@ def is_secret_name(name: str) -> bool:
         case "pwd" | "pw":
             return bool(before)
     return last in _TELLING or (last.endswith(_TELLING_ENDINGS) and last not in _FOLDERS)
+
+
+def secret_word(words: Sequence[str]) -> int | None:
+    """Which word of a command gives a secret: `--token x`, `--token=x`, and what `env` and
+    configs by dots take: `TOKEN=x`, `wandb.api_key=x`. None when there is none.
+    """
+    for index, word in enumerate(words):
+        name, equals, value = word.lstrip("-").partition("=")
+        follows = words[index + 1] if index + 1 < len(words) else "-"
+        if word.startswith("--") and not equals and not follows.startswith("-"):
+            value = follows
+        is_switch = value.lower() in _SWITCHES or (len(value) <= 3 and value.isdigit())
+        is_variable = value.startswith(("$", '"$'))  # in a line for a shell
+        if not is_switch and not is_variable and " " not in name and is_secret_name(name):
+            return index
+    return None
 
 
 def secret_fields(value: Any, path: str) -> list[str]:

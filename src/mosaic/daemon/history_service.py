@@ -10,6 +10,7 @@ from typing import Any
 from mosaic.daemon.log_search import LogQuery
 from mosaic.daemon.run_history import SeriesQuestion
 from mosaic.daemon.trainer import Trainer
+from mosaic.errors import CorruptStoreError
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated import trainer_pb2_grpc as rpc
 from mosaic.wire.history import info_to_proto, series_to_proto
@@ -73,7 +74,14 @@ class HistoryService(rpc.TrainerServicer):
         recording = await self._trainer.recordings.find(
             request.run_id, request.episode_index, attempt, request.consent
         )
-        return recording_to_proto(recording)
+        try:
+            return recording_to_proto(recording)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise CorruptStoreError(
+                f"The recording of episode {request.episode_index} says what no answer can hold: "
+                f"{error}",
+                hint="other episodes of this run can still be replayed",
+            ) from error
 
     async def SearchLogs(  # noqa: N802
         self, request: pb.SearchLogsRequest, context: Any

@@ -45,7 +45,7 @@ _EXHAUSTED = re.compile(r"RESOURCE_EXHAUSTED|ResourceExhausted|\bOOM when alloca
 _ABOUT_MEMORY = re.compile(r"memory|\bOOM\b|allocat", re.IGNORECASE)
 _ON_THE_HOST = re.compile(r"device:CPU|\bCPU_0\b|\bhost memory\b", re.IGNORECASE)
 
-_SIZE = r"(\d[\d,]*(?:\.\d+)?) ?([KMGTP]i?B|bytes)"
+_SIZE = r"(\d[\d,]*(?:\.\d*)?) ?([KMGTP]i?B|bytes)"
 _ASKED = re.compile(rf"allocat(?:e|ing)\D{{0,30}}?{_SIZE}")
 _CAPACITY = re.compile(rf"total capacity of {_SIZE} of which {_SIZE} is free")
 
@@ -142,7 +142,7 @@ def _asked(text: str) -> str:
     number, unit = match.groups()
     if unit == "bytes":
         number, unit = f"{float(number.replace(',', '')) / 1e6:,.1f}", "MB"
-    return f" when it asked for {number} {unit} more"
+    return f" when it asked for {number.rstrip('.')} {unit} more"
 
 
 def _usage(record: ExitRecord) -> str:

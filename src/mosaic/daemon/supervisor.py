@@ -214,12 +214,10 @@ class Supervisor:
                 self.queue_changed.set()
             case Finish():
                 self.active.pop(run.run_id, None)
-                # The ingest may have complained once more after its journal was given up.
-                self.alarms.pop(_ingest_alarm(run.run_id), None)
+                self._on_ingest_trouble(run.run_id, "")  # it may have complained once more
                 self._vault.drop(run.run_id)
-                self._tasks.spawn(
-                    asyncio.to_thread(apply_keep_rules, self.home, run.record, run.config)
-                )
+                keeping = asyncio.to_thread(apply_keep_rules, self.home, run.record, run.config)
+                self._tasks.spawn(keeping)
 
     async def _launch(self, run: ActiveRun) -> None:
         key = run.key

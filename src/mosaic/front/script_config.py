@@ -26,7 +26,6 @@ THREAD_COUNTS = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
     *("OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
 )
-_HARMLESS_VALUES = ("", "true", "false", "none", "yes", "no")
 
 
 @dataclass(frozen=True)
@@ -107,25 +106,22 @@ def shell_variables(environ: Mapping[str, str], *, is_limited: bool) -> dict[str
 
 def refuse_secrets(words: Sequence[str]) -> None:
     """A command is stored with its run, and everybody on the machine can see it in `ps`."""
-    from mosaic.contracts.secret_names import is_secret_name
+    from mosaic.contracts.secret_names import secret_word
     from mosaic.contracts.secret_text import url_passwords
 
-    for index, word in enumerate(words):
-        name, equals, value = word.lstrip("-").partition("=")
-        if not equals and index + 1 < len(words) and not words[index + 1].startswith("-"):
-            value = words[index + 1]
-        if url_passwords(word):
-            raise ConfigError(
-                "The command holds a URL with a password, and commands are stored",
-                hint="pass the URL as a variable: --env NAME, and `bash -c '… \"$NAME\"'` where "
-                "the script takes it from nowhere else",
-                field="command",
-            )
-        is_harmless = value.lower() in _HARMLESS_VALUES or value.replace(".", "").isdigit()
-        if word.startswith("--") and not is_harmless and is_secret_name(name):
-            raise ConfigError(
-                f"--{name} looks like a secret, and commands are stored",
-                hint="pass it as a variable: --env NAME, and `bash -c '… --"
-                f'{name} "$NAME"\'` where the script takes it from nowhere else',
-                field="command",
-            )
+    if any(map(url_passwords, words)):
+        raise ConfigError(
+            "The command holds a URL with a password, and commands are stored",
+            hint="pass the URL as a variable: --env NAME, and `bash -c '… \"$NAME\"'` where "
+            "the script takes it from nowhere else",
+            field="command",
+        )
+    index = secret_word(words)
+    if index is not None:
+        name, equals, _ = words[index].partition("=")
+        raise ConfigError(
+            f"{name} looks like a secret, and commands are stored",
+            hint="pass it as a variable: --env NAME, and `bash -c '… "
+            f'{name}{equals or " "}"$NAME"\'` where the script takes it from nowhere else',
+            field="command",
+        )

@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import importlib
 import os
+import resource
 import signal
 import sys
 import time
@@ -34,6 +35,8 @@ SEEK, STREAM, FINISH = "seek", "stream", "finish"
 # Answers
 READY, PROGRESS, MOMENT, VERDICT, FAILED = "ready", "progress", "moment", "verdict", "failed"
 
+# Of memory. The size of an environment is a number, and that of an imported run is anybody's.
+MOST_BYTES = 8 * 2**30
 # So often, at least, somebody who waits hears that the environment is still stepping.
 _PROGRESS_EVERY_S = 0.5
 
@@ -187,8 +190,18 @@ def die_with_owner(lifeline: int) -> None:
         os._exit(1)  # the owner was gone before
 
 
+def limit_memory() -> None:
+    """Never more than half of the machine; an environment that wants it gets a MemoryError."""
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = (MOST_BYTES, half, before)
+    allowed = min(limit for limit in limits if limit != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (allowed, most))
+
+
 def main() -> int:
     die_with_owner(int(sys.argv[1]))
+    limit_memory()
     # What the environment prints or reads must not get between the messages.
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

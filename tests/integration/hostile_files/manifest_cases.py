@@ -106,7 +106,12 @@ CASES = [
     Case("manifest: device", "manifest", link("analytics.json", "/dev/zero"), says="not a regular"),
     leaves("study elsewhere", "optuna_db_path", optuna_db_path="../outside/study.db"),
     leaves("study of the system", "optuna_db_path", optuna_db_path="/etc/passwd"),
-    leaves("study behind a zero byte", "optuna_db_path", optuna_db_path="a\0b"),
+    Case(
+        "imported: study behind a zero byte",
+        "imported",
+        run(optuna_db_path="a\0b"),
+        says="with a NUL",
+    ),
     leaves("study with a name without end", "optuna_db_path", optuna_db_path="a/" * 5000),
     leaves("events elsewhere", "tensorboard.relative_path", **tensorboard("../outside")),
     leaves("events of everybody", "tensorboard.relative_path", **tensorboard("/")),

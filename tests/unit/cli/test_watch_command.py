@@ -96,7 +96,11 @@ def test_no_command_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--api-key", "abc"], ["--wandb_token=abc"], ["--password", "x"]]
+    "words",
+    [
+        *(["--api-key", "abc"], ["--wandb_token=abc"], ["--password", "x"]),
+        *(["GITHUB_TOKEN=abc"], ["wandb.api_key=abc"], ["-password=12345"]),
+    ],
 )
 def test_secrets_on_the_command_line_are_refused(words: list[str]) -> None:
     with pytest.raises(ConfigError, match="looks like a secret"):
@@ -104,7 +108,11 @@ def test_secrets_on_the_command_line_are_refused(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--max-token", "512"], ["--use-auth", "false"], ["--token"], ["--tokenizer", "x"]]
+    "words",
+    [
+        *(["--max-token", "512"], ["--use-auth", "false"], ["--token"], ["--tokenizer", "x"]),
+        *(['x.py wandb.api_key="$KEY"'], ['TOKEN="$KEY" x.py'], ["lr=0.1"], ["key=value"]),
+    ],
 )
 def test_what_only_sounds_like_a_secret_is_let_through(words: list[str]) -> None:
     refuse_secrets(["python", "train.py", *words])

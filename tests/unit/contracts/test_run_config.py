@@ -161,6 +161,8 @@ def test_ordinary_labels_are_welcome(name: str) -> None:
         with_value("arguments", ["--api-key=abc"]),
         with_value("arguments", ["--wandb-api-key", "abc"]),
         with_value("metadata.worker.arguments", ["--password=x"]),
+        with_value("metadata.worker.config", {"command": ["python", "x.py", "--api-key", "abc"]}),
+        with_value("metadata.worker.config", {"command": ["env", "GITHUB_TOKEN=abc", "python"]}),
     ],
 )
 def test_a_secret_outside_the_environment_is_refused(document: dict[str, Any]) -> None:

@@ -90,6 +90,15 @@ def test_what_a_worker_reports_is_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "shown"),
+    [("711. TiB", "711 TiB"), ("7.45 GiB", "7.45 GiB"), ("2,500,000 bytes", "2.5 MB")],
+)
+def test_how_much_it_asked_for_is_said(asked: str, shown: str) -> None:
+    reason = failure(exit_record(), told("MemoryError", f"Unable to allocate {asked} for an array"))
+    assert f"when it asked for {shown} more" in reason.message
+
+
+@pytest.mark.parametrize(
     ("record", "kind"),
     [
         (exit_record(stderr_tail=(f"torch.cuda.OutOfMemoryError: {CUDA}", "wandb: done")), GPU),

@@ -21,6 +21,8 @@ from mosaic.contracts.keeping import RetentionPolicy, parse_size
 from mosaic.contracts.schema_check import shown
 from mosaic.daemon.keeping.retention_plan import check_policy
 from mosaic.errors import ConfigError
+from mosaic.foreign_files import read_regular
+from mosaic.foreign_json import MAX_DOCUMENT_BYTES
 
 DEFAULT_KEEP_DAYS = 7.0
 MOST = 1_000_000_000  # of days, or of runs
@@ -36,7 +38,7 @@ class KeepingSettings:
 def read_settings(path: Path) -> KeepingSettings:
     """The defaults when there is no file; raises ConfigError for one that says nonsense."""
     try:
-        data = tomllib.loads(path.read_text())
+        data = tomllib.loads(read_regular(path, MAX_DOCUMENT_BYTES).decode())
     except FileNotFoundError:
         return KeepingSettings()
     except (OSError, ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ from mosaic.paths import Home
 __all__ = ["RecoveryReport", "back_up", "open_registry", "write_run_file"]
 
 log = get_logger(__name__)
+
+_ENDINGS = ("", "-wal", "-shm")
 
 
 @dataclass(frozen=True)
@@ -116,13 +119,16 @@ def _set_aside_runs(
 
 def _sound_connection(home: Home) -> tuple[sqlite3.Connection, str, Path | None, bool]:
     """A verified connection, and what was wrong before it could be had."""
-    damage = ""
-    if home.registry.exists() and home.registry.stat().st_size:
+    if problem := _what_is_no_file(home.registry_backup):
+        log.warning("backup.damaged", error=problem)
+        _set_aside(home.registry_backup)
+    damage = _what_is_no_file(home.registry)
+    if not damage and home.registry.exists() and home.registry.stat().st_size:
         try:
             return _verified(home.registry), "", None, False
         except CorruptStoreError as error:
             damage = str(error)
-    elif home.registry_backup.exists():
+    elif not damage and home.registry_backup.exists():
         damage = "the file was missing"
     quarantined = _set_aside(home.registry)
     is_restored = _restore_backup(home)
@@ -134,6 +140,20 @@ def _sound_connection(home: Home) -> tuple[sqlite3.Connection, str, Path | None,
             is_backup_restored=is_restored,
         )
     return connect(home.registry), damage, quarantined, is_restored
+
+
+def _what_is_no_file(path: Path) -> str:
+    """Of the registry and what SQLite keeps beside it: a folder there would stop every start."""
+    for ending in _ENDINGS:
+        found = path.with_name(path.name + ending)
+        try:
+            if not stat.S_ISREG(found.stat().st_mode):
+                return f"{found.name} is no file"
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"{found.name} cannot be opened: {error.strerror}"
+    return ""
 
 
 def _verified(path: Path) -> sqlite3.Connection:
@@ -198,7 +218,7 @@ def _set_aside(path: Path) -> Path | None:
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + f"-{os.urandom(2).hex()}"
     aside = path.with_name(f"{path.stem}.corrupt-{stamp}{path.suffix}")
     was_there = False
-    for ending in ("", "-wal", "-shm"):
+    for ending in _ENDINGS:
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
             was_there = was_there or not ending

@@ -33,6 +33,8 @@ from mosaic.daemon.workers.fingerprint import (
 )
 from mosaic.errors import MosaicError
 from mosaic.files import atomic_write_json, read_json
+from mosaic.foreign_files import read_regular
+from mosaic.foreign_json import MAX_DOCUMENT_BYTES
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 
@@ -153,7 +155,7 @@ class WorkerCatalog:
     def _read_manifest(self, path: Path) -> Announcement:
         text = ""
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_regular(path, MAX_DOCUMENT_BYTES).decode()
             manifest = parse_worker_manifest(text, path.parent)
         except (MosaicError, OSError, UnicodeDecodeError) as error:
             return Announcement(
