@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, printable, say, say_json
 from mosaic.front.human import amount, count
-from mosaic.front.run_reference import HELP, resolve_run
+from mosaic.front.run_reference import GROUP_HELP, resolve_runs
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -30,7 +30,7 @@ _LEFT_OUT_SHOWN = 10
 
 def add(commands: Any) -> None:
     parser = commands.add_parser("export", help="write runs as files for other tools")
-    parser.add_argument("runs", metavar="RUN", nargs="+", help=HELP)
+    parser.add_argument("runs", metavar="RUN", nargs="+", help=GROUP_HELP)
     parser.add_argument("--to", choices=FORMATS, required=True, help="what to write")
     parser.add_argument(
         "--out",
@@ -105,8 +105,7 @@ def _targets(client: TrainerClient, arguments: argparse.Namespace) -> list[tuple
     """Each run once, with a folder of its own also where names are the same."""
     from mosaic.client.exporting import default_folder
 
-    run_ids = dict.fromkeys(resolve_run(client, run) for run in arguments.runs)
-    records = [client.get_run(run_id) for run_id in run_ids]
+    records = [client.get_run(run_id) for run_id in resolve_runs(client, arguments.runs)]
     if len(records) == 1 and arguments.out is not None:
         return [(records[0], arguments.out)]
     targets: dict[Path, RunRecord] = {}

@@ -138,9 +138,7 @@ def misfits(resources: Resources, capacity: Capacity) -> list[Misfit]:
     """What a submission asks for that the whole machine does not have."""
     gpus = resources.gpus
     limit_mb = resources.memory_mb or 0
-    return _misfits(
-        Demand("", resources.cpus, limit_mb, gpus.requested, gpus.mandatory), capacity
-    )
+    return _misfits(Demand("", resources.cpus, limit_mb, gpus.requested, gpus.mandatory), capacity)
 
 
 def _misfits(demand: Demand, capacity: Capacity) -> list[Misfit]:

@@ -71,7 +71,7 @@ class LaunchCommand:
 
     @property
     def estimated_memory_mb(self) -> int:
-        """What its worker says it needs; of a program that says nothing, what workers usually do."""
+        """What its worker says it needs; what workers usually do, where nobody says anything."""
         capabilities = self.entry.capabilities if self.entry else None
         if capabilities is None:
             return WorkerCapabilities.estimated_memory_mb
