@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # As in mosaic.client.exporting, which would be slow to import for a mere --help.
 FORMATS = ("tensorboard", "csv", "parquet", "minari")
 PROGRESS_EVERY_S = 0.5
+INCOMPLETE_STATUS = 1  # something is written, but not all that was asked for
 _LEFT_OUT_SHOWN = 10
 
 
@@ -44,11 +45,17 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--episodes", default="", metavar="WHICH", help="N, N..M, best:K or last:K (default: all)"
     )
-    parser.add_argument("--steps", action="store_true", help="csv, parquet: every step, too")
+    parser.add_argument(
+        "--steps",
+        action="store_true",
+        help="csv, parquet: every step, too; played again where only actions were recorded",
+    )
     parser.add_argument("--wide", action="store_true", help="csv, parquet: a column per metric")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
     parser.add_argument(
-        "--yes", action="store_true", help="minari: run what an imported run brings along, too"
+        "--yes",
+        action="store_true",
+        help="minari, --steps: run what an imported run brings along, too",
     )
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(handler=export)
@@ -69,6 +76,7 @@ def export(arguments: argparse.Namespace) -> int:
     )
     options.check(arguments.to)
     done: list[dict[str, Any]] = []
+    is_incomplete = False
     with open_client(arguments) as client:
         for record, folder in _targets(client, arguments):
             made = with_consent(
@@ -79,9 +87,10 @@ def export(arguments: argparse.Namespace) -> int:
             done.append(_as_json(record, made))
             if not arguments.json:
                 _tell(record, made)
+            is_incomplete = is_incomplete or made.is_incomplete
     if arguments.json:
         say_json(done)
-    return 0
+    return INCOMPLETE_STATUS if is_incomplete else 0
 
 
 def _exported(
@@ -126,6 +135,7 @@ def _as_json(record: RunRecord, made: Exported) -> dict[str, Any]:
         "folder": str(made.folder),
         "rows": made.rows,
         "left_out": list(made.left_out),
+        "is_incomplete": made.is_incomplete,
     }
 
 

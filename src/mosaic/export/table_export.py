@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mosaic.export.destination import new_export
 from mosaic.export.episode_choice import ALL, EpisodeChoice
+from mosaic.export.played_episodes import LeftOutEpisode
 from mosaic.export.run_rows import (
     Exported,
     OnProgress,
@@ -54,10 +55,21 @@ def export_tables(
             points = (metric_columns(page) for name in names for page in rows.points(name))
             tables.write("metrics", METRICS, points)
         tables.write("episodes", EPISODES, map(episode_columns, rows.episodes(episodes)))
+        left_out: list[str] = []
         if with_steps:
-            tables.write("steps", STEPS, map(step_columns, rows.steps(episodes)))
-        destination.about["rows"] = count.rows
-    return Exported(folder, count.rows)
+            tables.write("steps", STEPS, _steps(rows, episodes, left_out))
+            if not count.rows["steps"] and not left_out:
+                left_out.append("the run has no episodes, so it has no steps")
+        destination.about.update(rows=count.rows, left_out=left_out)
+    return Exported(folder, count.rows, tuple(left_out), is_incomplete=bool(left_out))
+
+
+def _steps(rows: RunRows, episodes: EpisodeChoice, left_out: list[str]) -> Iterator[Columns]:
+    for found in rows.steps(episodes):
+        if isinstance(found, LeftOutEpisode):
+            left_out.append(f"steps of episode {found.episode_index}: {found.reason}")
+        else:
+            yield step_columns(found)
 
 
 def _wide(rows: RunRows, names: Sequence[str]) -> tuple[Sequence[Column], Iterator[Columns]]:
