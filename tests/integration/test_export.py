@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import minari
 import numpy as np
@@ -167,7 +168,7 @@ def test_a_step_that_is_played_again_is_the_row_that_was_stored(daemon: DaemonHa
     (played,) = episodes_played_again(daemon.client._call, rows, [0])
     assert isinstance(played, PlayedEpisode) and played.summary is not None
     again = simulated_steps(played, played.summary)
-    told_only = {"seq": 0, "timestamp": 0.0, "info": None, "render_hint": None}
+    told_only: dict[str, Any] = {"seq": 0, "timestamp": 0.0, "info": None, "render_hint": None}
     assert [replace(step, **told_only) for step in again] == [
         replace(step, **told_only) for step in daemon.client.steps(run_id, 0)
     ]

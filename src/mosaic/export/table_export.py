@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,19 +58,35 @@ def export_tables(
         tables.write("episodes", EPISODES, map(episode_columns, rows.episodes(episodes)))
         left_out: list[str] = []
         if with_steps:
-            tables.write("steps", STEPS, _steps(rows, episodes, left_out))
+            missing: list[LeftOutEpisode] = []
+            tables.write("steps", STEPS, _steps(rows, episodes, missing))
+            left_out = missing_steps(missing)
             if not count.rows["steps"] and not left_out:
-                left_out.append("the run has no episodes, so it has no steps")
+                left_out = ["the run has no episodes, so it has no steps"]
         destination.about.update(rows=count.rows, left_out=left_out)
     return Exported(folder, count.rows, tuple(left_out), is_incomplete=bool(left_out))
 
 
-def _steps(rows: RunRows, episodes: EpisodeChoice, left_out: list[str]) -> Iterator[Columns]:
+def _steps(
+    rows: RunRows, episodes: EpisodeChoice, missing: list[LeftOutEpisode]
+) -> Iterator[Columns]:
     for found in rows.steps(episodes):
         if isinstance(found, LeftOutEpisode):
-            left_out.append(f"steps of episode {found.episode_index}: {found.reason}")
+            missing.append(found)
         else:
             yield step_columns(found)
+
+
+def missing_steps(episodes: Sequence[LeftOutEpisode]) -> list[str]:
+    """A sentence each; one for all that follow each other and lack them for the same reason."""
+    sentences = []
+    for reason, group in itertools.groupby(episodes, lambda episode: episode.reason):
+        indices = [episode.episode_index for episode in group]
+        which = f"episode {indices[0]}"
+        if len(indices) > 1:
+            which = f"{len(indices)} episodes from {min(indices)} to {max(indices)}"
+        sentences.append(f"steps of {which}: {reason}")
+    return sentences
 
 
 def _wide(rows: RunRows, names: Sequence[str]) -> tuple[Sequence[Column], Iterator[Columns]]:
