@@ -85,6 +85,37 @@ def fresh(tmp_path: Path) -> Iterator[tuple[Home, Terminal]]:
         home.runtime.rmdir()  # fails when a socket is left in it
 
 
+# Groups
+
+
+def test_the_name_of_a_group_means_its_runs_in_every_command(
+    daemon: DaemonHarness, mosaic: Terminal, tmp_path: Path
+) -> None:
+    first = mosaic.json("run", WORKER, *SHORT, "--name", "ours-seed3")["run_id"]
+    assert mosaic.json("show", "ours")["run_id"] == first
+    assert [run["run_id"] for run in mosaic.json("runs", "--group", "ours")] == [first]
+    assert mosaic.json("metrics", "ours") == mosaic.json("metrics", first)
+    error = mosaic.run("eval", "ours", status=2)
+    assert f"The run ours-seed3 ({first}) has no checkpoint" in error
+    assert f"the worker {WORKER} saves none" in error
+
+    second = mosaic.json("run", WORKER, *SHORT, "--name", "ours-seed4")["run_id"]
+    both = [first, second]
+    assert [run["run_id"] for run in mosaic.json("show", "ours")] == both
+    assert [run.run_id for run in daemon.client.find_runs("ours")] == both
+    assert daemon.client.find_run("ours-seed4").run_id == second
+    for command in ("eval", "metrics", "replay", "logs", "events"):
+        error = mosaic.run(command, "ours", status=2)
+        assert "'ours' is a group of 2 runs" in error
+        assert first in error and second in error
+    out = ("--out", str(tmp_path / "tables"))
+    assert [made["run_id"] for made in mosaic.json("export", "ours", "--to", "csv", *out)] == both
+    assert mosaic.run("pin", "ours").count("pinned") == 2
+    assert mosaic.run("unpin", "ours").count("unpinned") == 2
+    assert mosaic.run("delete", "ours").count("moved") == 2
+    assert mosaic.run("restore", "ours").count("restored") == 2
+
+
 # Starting up
 
 

@@ -9,7 +9,9 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import minari
 import numpy as np
@@ -17,8 +19,11 @@ import pyarrow.parquet
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from mosaic.client.all_steps import simulated_steps
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.client.exporting import ExportOptions
+from mosaic.client.played_again import episodes_played_again
+from mosaic.client.stored_rows import StoredRows
 from mosaic.errors import DiskSpaceError, RequestError, UnknownRunError
 from mosaic.export.csv_table import CsvFormat
 from mosaic.export.minari_dataset import export_minari
@@ -120,6 +125,83 @@ def test_a_dataset_has_what_the_run_has_seen_and_leaves_out_what_does_not_match(
         seen = np.array([step.observation for step in steps], np.float32)
         np.testing.assert_array_equal(episode.observations[1:], seen)
         assert episode.terminations.tolist() == [step.terminated for step in steps]
+
+
+def rows_of(table: Path) -> list[dict[str, str]]:
+    with table.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_steps_of_which_only_the_actions_were_recorded_are_played_again(
+    daemon: DaemonHarness, tmp_path: Path
+) -> None:
+    settings = {
+        **{"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": 512, "seed": 1},
+        "extras": {"algo_params": {"num_steps": 32}},
+    }
+    run_id = daemon.submit(
+        run_name="trained",
+        entry_point="cleanrl",
+        resources={"cpus": 1},
+        metadata={"worker": {"config": settings}},
+    )
+    assert daemon.wait_over(run_id, timeout_s=120).outcome == "succeeded"
+    assert list(daemon.client.steps(run_id)) == []
+    words = ("--to", "csv", "--steps", "--episodes", "0..3")
+    done = export_command(daemon, tmp_path, run_id, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    steps = rows_of(tmp_path / "trained-csv" / "steps.csv")
+    episodes = list(daemon.client.episodes(run_id))[:4]
+    for episode in episodes:
+        own = [step for step in steps if step["episode_index"] == str(episode.episode_index)]
+        assert [step["step_index"] for step in own] == [str(n) for n in range(episode.steps)]
+        assert sum(float(step["reward"]) for step in own) == episode.total_reward
+        assert [step["terminated"] for step in own].count("True") == episode.terminated
+        assert {len(json.loads(step["observation"])) for step in own} == {4}
+    assert len(steps) == sum(episode.steps for episode in episodes)
+
+
+def test_a_step_that_is_played_again_is_the_row_that_was_stored(daemon: DaemonHarness) -> None:
+    run_id = daemon.submit(config={"env_id": "Pendulum-v1", "episodes": 1})
+    daemon.wait_over(run_id)
+    rows = StoredRows(daemon.client._call, daemon.client.get_run(run_id))
+    (played,) = episodes_played_again(daemon.client._call, rows, [0])
+    assert isinstance(played, PlayedEpisode) and played.summary is not None
+    again = simulated_steps(played, played.summary)
+    told_only: dict[str, Any] = {"seq": 0, "timestamp": 0.0, "info": None, "render_hint": None}
+    assert [replace(step, **told_only) for step in again] == [
+        replace(step, **told_only) for step in daemon.client.steps(run_id, 0)
+    ]
+
+
+def test_steps_that_cannot_be_had_are_named_and_decide_the_status(
+    daemon: DaemonHarness, tmp_path: Path
+) -> None:
+    run_id = daemon.submit(run_name="holes", config={"episodes": 3})
+    daemon.wait_over(run_id)
+    with sqlite3.connect(daemon.home.run(run_id).telemetry) as store:
+        store.execute("DELETE FROM steps WHERE episode_index = 1")
+        store.execute("DELETE FROM steps WHERE episode_index = 2 AND step_index >= 4")
+    store.close()
+    done = export_command(daemon, tmp_path, run_id, "--to", "csv", "--steps")
+    assert done.returncode == 1
+    assert "steps of episode 1: " in done.stdout
+    assert "steps of episode 2: only 4 of its " in done.stdout
+    about = json.loads((tmp_path / "holes-csv" / "export.json").read_text())
+    assert len(about["left_out"]) == 2
+    told = export_command(daemon, tmp_path, run_id, "--to", "csv", "--steps", "--force", "--json")
+    assert told.returncode == 1
+    assert json.loads(told.stdout)[0]["left_out"] == about["left_out"]
+    assert export_command(daemon, tmp_path, run_id, "--to", "csv", "--force").returncode == 0
+
+
+def test_no_episodes_are_no_steps_and_it_is_said(daemon: DaemonHarness, tmp_path: Path) -> None:
+    run_id = daemon.submit_script("exits_with", "0")
+    daemon.wait_over(run_id)
+    options = ExportOptions(with_steps=True)
+    done = daemon.client.export_run(run_id, "csv", tmp_path / "out", options)
+    assert done.is_incomplete
+    assert done.left_out == ("the run has no episodes, so it has no steps",)
 
 
 def test_a_run_that_goes_on_gives_what_is_there(daemon: DaemonHarness, tmp_path: Path) -> None:

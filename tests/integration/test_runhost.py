@@ -486,7 +486,7 @@ def test_control_socket_is_private_survives_bad_clients_and_is_removed(make_run:
     assert status["ok"]
     assert status["pid"] == run.live().worker.pid
     assert status["uptime_s"] > 0
-    assert status["rss_mb"] > 1
+    assert status["memory_mb"] > 1
     run.ask("stop", grace_s=0)
     run.exit()
     for client in idle:
@@ -501,6 +501,41 @@ def test_memory_limit_ends_the_run(make_run: MakeRun) -> None:
     record = make_run(*misbehaving("eats_memory", 3000), memory_mb=150).run()
     assert (record.stop_reason, record.signal, record.was_killed) == ("memory_limit", 9, True)
     assert 150 < record.max_rss_mb < 3000
+
+
+def sharing_memory(own_mb: int) -> tuple[str, ...]:
+    """200 MB that nine processes share, and some more in each of the eight children."""
+    return script(
+        "import os, signal\n"
+        "shared = bytearray(b'x') * (200 << 20)\n"
+        "for _ in range(8):\n"
+        "    if os.fork() == 0:\n"
+        f"        own = bytearray(b'x') * ({own_mb} << 20)\n"
+        "        signal.pause()\n"
+        "print('sharing', flush=True)\n"
+        "signal.pause()\n"
+    )
+
+
+def test_memory_that_processes_share_counts_once(make_run: MakeRun) -> None:
+    run = make_run(*sharing_memory(0), memory_mb=600)  # resident memory, added up: 1,800 MB
+    run.start()
+    run.wait_for_output("sharing")
+    status = run.ask("status")
+    assert status["processes"] == 9
+    assert 200 < status["memory_mb"] < 400
+    # By then it has been held to its limit several times.
+    wait_until(lambda: run.ask("status")["uptime_s"] > 2, what="a few looks at its memory")
+    run.ask("stop")
+    record = run.exit()
+    assert record.stop_reason == "user_cancel"
+    assert 200 < record.max_rss_mb < 400
+
+
+def test_memory_that_each_process_has_for_itself_counts_in_full(make_run: MakeRun) -> None:
+    record = make_run(*sharing_memory(100), memory_mb=600).run()
+    assert (record.stop_reason, record.was_killed) == ("memory_limit", True)
+    assert record.max_rss_mb > 600
 
 
 def test_time_limit_lets_a_well_behaved_worker_end_by_itself(make_run: MakeRun) -> None:

@@ -279,8 +279,9 @@ def test_replay_by_steps_imports_no_module_of_an_imported_config(
     assert canary.exists()
 
 
+@pytest.mark.parametrize("words", [("minari",), ("csv", "--steps")])
 def test_an_export_that_would_play_again_asks_first(
-    daemon: DaemonHarness, mosaic: Terminal, canary: Path, tmp_path: Path
+    daemon: DaemonHarness, mosaic: Terminal, canary: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "planted.py").write_text(
@@ -294,7 +295,7 @@ def test_an_export_that_would_play_again_asks_first(
     foreign = {**CARTPOLE, "env_id": "Planted-v0", "entry_point": "planted:Planted"}
     with_recording(foreign, folder=str(tmp_path / "code"))(daemon.home.run(made).directory)
     run_id = moved(daemon, made)
-    out = ("export", run_id, "--to", "minari", "--episodes", "0", "--out", str(tmp_path / "out"))
+    out = ("export", run_id, "--episodes", "0", "--out", str(tmp_path / "out"), "--to", *words)
     said = mosaic.run(*out, status=5)
     assert "calls: planted:Planted" in said and "--yes" in said
     assert not canary.exists() and not (tmp_path / "out").exists()

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.control_commands import for_each
+from mosaic.cli.control_commands import find_each, for_each
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import paint, printable, say
 from mosaic.contracts.keeping import parse_size
 from mosaic.errors import RequestError
 from mosaic.front.human import size
-from mosaic.front.run_reference import HELP, resolve_run
+from mosaic.front.run_reference import GROUP_HELP
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -22,7 +22,7 @@ SUFFIX = ".mosaic.zip"
 
 def add(commands: Any) -> None:
     archive = commands.add_parser("archive", help="write everything of a run into one file")
-    archive.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
+    archive.add_argument("runs", nargs="+", metavar="RUN", help=GROUP_HELP)
     archive.add_argument("--out", metavar="FILE|FOLDER", help="default: the current folder")
     archive.set_defaults(handler=archive_runs)
     importing = commands.add_parser("import", help="take in runs from archives")
@@ -36,15 +36,17 @@ def add(commands: Any) -> None:
 
 
 def archive_runs(arguments: argparse.Namespace) -> int:
-    def archive(client: TrainerClient, reference: str) -> None:
-        record = client.get_run(resolve_run(client, reference))
+    def archive(client: TrainerClient, run_id: str) -> None:
+        record = client.get_run(run_id)
         target = archive_path(arguments.out, record.run_name, record.run_id, is_only)
         path = client.archive_run(record.run_id, target)
         say(f"archived {printable(record.run_name)} as {path}, {size(path.stat().st_size)}")
 
-    is_only = len(arguments.runs) == 1
     with open_client(arguments) as client:
-        return for_each(client, arguments.runs, archive)
+        run_ids, not_found = find_each(client, arguments.runs)
+        is_only = len(run_ids) == 1
+        failed = for_each(client, run_ids, archive)
+        return not_found or failed
 
 
 def archive_path(out: str | None, name: str, run_id: str, is_only: bool) -> Path:

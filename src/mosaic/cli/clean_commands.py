@@ -13,7 +13,7 @@ from mosaic.cli.session import open_client
 from mosaic.cli.terminal import confirmed, paint, printable, say, say_json, say_table
 from mosaic.errors import ConsentError, RequestError
 from mosaic.front.human import age, amount, size
-from mosaic.front.run_reference import HELP
+from mosaic.front.run_reference import GROUP_HELP
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
         ("unpin", "let `clean` choose these runs again", False),
     ):
         parser = commands.add_parser(name, help=text)
-        parser.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
+        parser.add_argument("runs", nargs="+", metavar="RUN", help=GROUP_HELP)
         parser.set_defaults(handler=pin_runs, is_pinned=is_pinned)
 
     clean = commands.add_parser("clean", help="move runs nobody needs to the trash, by rules")

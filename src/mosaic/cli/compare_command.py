@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 from mosaic.cli.numbers import positive
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import say, say_json
-from mosaic.contracts.run_record import RunRecord
-from mosaic.errors import RequestError, UnknownRunError
+from mosaic.errors import RequestError
 from mosaic.front.human import moment
-from mosaic.front.run_reference import LATEST, choose_run
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -99,19 +97,10 @@ def find_groups(client: TrainerClient, words: Sequence[str]) -> list[RunGroup]:
     from mosaic.compare.groups import form_groups, select
 
     known = client.list_runs(limit=0)
-    selections = [select(word, known, choose) for word in words]
+    selections = [select(word, known) for word in words]
     run_ids = dict.fromkeys(run_id for found in selections for run_id in found.run_ids)
     records = {run_id: client.get_run(run_id) for run_id in run_ids}
     return form_groups(selections, records)
-
-
-def choose(runs: Sequence[RunRecord], text: str) -> str:
-    """As everywhere, `latest` is a run, too."""
-    if text.lower() in LATEST:
-        if not runs:
-            raise UnknownRunError("There are no runs yet", hint="start one with `mosaic train`")
-        return runs[0].run_id
-    return choose_run(list(runs), text)
 
 
 def _writable(text: str) -> Path:

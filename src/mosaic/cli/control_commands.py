@@ -11,7 +11,7 @@ from mosaic.cli.numbers import number_between
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import printable, say
 from mosaic.errors import MosaicError, TrainerUnreachableError
-from mosaic.front.run_reference import HELP, resolve_run
+from mosaic.front.run_reference import GROUP_HELP, resolve_runs
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -24,7 +24,7 @@ MAX_GRACE_S = 3600.0  # what the daemon takes
 
 def add(commands: Any) -> None:
     stop = commands.add_parser("stop", help="stop runs, gently first")
-    stop.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
+    stop.add_argument("runs", nargs="+", metavar="RUN", help=GROUP_HELP)
     stop.add_argument(
         "--grace",
         type=number_between(0, MAX_GRACE_S),
@@ -41,11 +41,11 @@ def add(commands: Any) -> None:
     stop.set_defaults(handler=stop_runs)
 
     for name, text, handler in (
-        ("pause", "pause a run", pause_run),
-        ("unpause", "let a paused run go on", unpause_run),
+        ("pause", "pause runs", pause_runs),
+        ("unpause", "let paused runs go on", unpause_runs),
     ):
         parser = commands.add_parser(name, help=text)
-        parser.add_argument("run", metavar="RUN", help=HELP)
+        parser.add_argument("runs", nargs="+", metavar="RUN", help=GROUP_HELP)
         parser.set_defaults(handler=handler)
 
 
@@ -69,25 +69,40 @@ def stop_runs(arguments: argparse.Namespace) -> int:
         return for_each_run(client, arguments.runs, stop)
 
 
-def pause_run(arguments: argparse.Namespace) -> int:
+def pause_runs(arguments: argparse.Namespace) -> int:
+    def pause(client: TrainerClient, run_id: str) -> None:
+        say(f"pausing {printable(client.pause_run(run_id).run_name)} ({run_id})")
+
     with open_client(arguments) as client:
-        record = client.pause_run(resolve_run(client, arguments.run))
-    say(f"pausing {printable(record.run_name)} ({record.run_id})")
-    return 0
+        return for_each_run(client, arguments.runs, pause)
 
 
-def unpause_run(arguments: argparse.Namespace) -> int:
+def unpause_runs(arguments: argparse.Namespace) -> int:
+    def unpause(client: TrainerClient, run_id: str) -> None:
+        say(f"going on with {printable(client.unpause_run(run_id).run_name)} ({run_id})")
+
     with open_client(arguments) as client:
-        record = client.unpause_run(resolve_run(client, arguments.run))
-    say(f"going on with {printable(record.run_name)} ({record.run_id})")
-    return 0
+        return for_each_run(client, arguments.runs, unpause)
 
 
 def for_each_run(
     client: TrainerClient, references: list[str], action: Callable[[TrainerClient, str], None]
 ) -> int:
-    """The action gets the id of each run."""
-    return for_each(client, references, lambda _, text: action(client, resolve_run(client, text)))
+    """The action gets the id of each run; a group that is named stands for its runs."""
+    run_ids, not_found = find_each(client, references)
+    failed = for_each(client, run_ids, action)
+    return not_found or failed
+
+
+def find_each(client: TrainerClient, references: list[str]) -> tuple[list[str], int]:
+    """The ids of all that can be found, each once, and the exit status for the rest."""
+    run_ids: dict[str, None] = {}
+
+    def find(client: TrainerClient, text: str) -> None:
+        run_ids.update(dict.fromkeys(resolve_runs(client, [text])))
+
+    not_found = for_each(client, references, find)
+    return list(run_ids), not_found
 
 
 def for_each(

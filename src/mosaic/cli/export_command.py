@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import is_terminal, printable, say, say_json
 from mosaic.front.human import amount, count
-from mosaic.front.run_reference import HELP, resolve_run
+from mosaic.front.run_reference import GROUP_HELP, resolve_runs
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 # As in mosaic.client.exporting, which would be slow to import for a mere --help.
 FORMATS = ("tensorboard", "csv", "parquet", "minari")
 PROGRESS_EVERY_S = 0.5
+INCOMPLETE_STATUS = 1  # something is written, but not all that was asked for
 _LEFT_OUT_SHOWN = 10
 
 
 def add(commands: Any) -> None:
     parser = commands.add_parser("export", help="write runs as files for other tools")
-    parser.add_argument("runs", metavar="RUN", nargs="+", help=HELP)
+    parser.add_argument("runs", metavar="RUN", nargs="+", help=GROUP_HELP)
     parser.add_argument("--to", choices=FORMATS, required=True, help="what to write")
     parser.add_argument(
         "--out",
@@ -44,11 +45,17 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--episodes", default="", metavar="WHICH", help="N, N..M, best:K or last:K (default: all)"
     )
-    parser.add_argument("--steps", action="store_true", help="csv, parquet: every step, too")
+    parser.add_argument(
+        "--steps",
+        action="store_true",
+        help="csv, parquet: every step, too; played again where only actions were recorded",
+    )
     parser.add_argument("--wide", action="store_true", help="csv, parquet: a column per metric")
     parser.add_argument("--force", action="store_true", help="replace an earlier export")
     parser.add_argument(
-        "--yes", action="store_true", help="minari: run what an imported run brings along, too"
+        "--yes",
+        action="store_true",
+        help="minari, --steps: run what an imported run brings along, too",
     )
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.set_defaults(handler=export)
@@ -69,6 +76,7 @@ def export(arguments: argparse.Namespace) -> int:
     )
     options.check(arguments.to)
     done: list[dict[str, Any]] = []
+    is_incomplete = False
     with open_client(arguments) as client:
         for record, folder in _targets(client, arguments):
             made = with_consent(
@@ -79,9 +87,10 @@ def export(arguments: argparse.Namespace) -> int:
             done.append(_as_json(record, made))
             if not arguments.json:
                 _tell(record, made)
+            is_incomplete = is_incomplete or made.is_incomplete
     if arguments.json:
         say_json(done)
-    return 0
+    return INCOMPLETE_STATUS if is_incomplete else 0
 
 
 def _exported(
@@ -105,8 +114,7 @@ def _targets(client: TrainerClient, arguments: argparse.Namespace) -> list[tuple
     """Each run once, with a folder of its own also where names are the same."""
     from mosaic.client.exporting import default_folder
 
-    run_ids = dict.fromkeys(resolve_run(client, run) for run in arguments.runs)
-    records = [client.get_run(run_id) for run_id in run_ids]
+    records = [client.get_run(run_id) for run_id in resolve_runs(client, arguments.runs)]
     if len(records) == 1 and arguments.out is not None:
         return [(records[0], arguments.out)]
     targets: dict[Path, RunRecord] = {}
@@ -127,6 +135,7 @@ def _as_json(record: RunRecord, made: Exported) -> dict[str, Any]:
         "folder": str(made.folder),
         "rows": made.rows,
         "left_out": list(made.left_out),
+        "is_incomplete": made.is_incomplete,
     }
 
 

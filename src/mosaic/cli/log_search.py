@@ -10,7 +10,7 @@ from mosaic.cli.terminal import paint, printable, say, say_aside, say_json
 from mosaic.contracts.history import LogMatch
 from mosaic.errors import RequestError
 from mosaic.front.human import amount
-from mosaic.front.run_reference import resolve_run
+from mosaic.front.run_reference import resolve_runs
 
 NOTHING_FOUND = 1  # as grep has it
 
@@ -22,7 +22,7 @@ def search_logs(arguments: argparse.Namespace) -> int:
         raise RequestError("--limit 0 would find nothing")
     found = 0
     with open_client(arguments) as client:
-        run_ids = [resolve_run(client, run) for run in arguments.runs]
+        run_ids = resolve_runs(client, arguments.runs)
         names: dict[str, str] = {}
         for match in client.search_logs(
             arguments.search,

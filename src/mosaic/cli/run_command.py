@@ -35,7 +35,9 @@ def add(commands: Any) -> None:
         help="CPU slots; default: what the worker asks for",
     )
     parser.add_argument(
-        "--memory-mb", type=config_number("resources.memory_mb"), help="memory limit in MB"
+        "--memory-mb",
+        type=config_number("resources.memory_mb"),
+        help="memory limit in MB; default: none",
     )
     parser.add_argument(
         "--gpus",

@@ -10,6 +10,7 @@ from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration, moment
 from mosaic.front.run_words import (
     elapsed_s,
+    memory_words,
     origin_words,
     progress_parts,
     remaining_s,
@@ -98,7 +99,7 @@ def say_run(record: RunRecord) -> None:
     gpus = ", ".join(map(str, record.gpu_slots))
     resources = [
         ("cpus", str(record.cpus)),
-        ("memory", f"{count(record.memory_mb)} MB"),
+        ("memory", memory_words(record)),
         ("gpus", gpus),
         ("priority", str(record.priority) if record.priority else ""),
     ]

@@ -18,9 +18,10 @@ from mosaic.cli.terminal import (
     say_table,
 )
 from mosaic.contracts.run_record import Origin, RunRecord
+from mosaic.contracts.run_reference import is_in_group
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration
-from mosaic.front.run_reference import HELP, resolve_run
+from mosaic.front.run_reference import GROUP_HELP, resolve_runs
 
 DEFAULT_LIMIT = 20
 SHORT_ID = 8
@@ -60,8 +61,8 @@ def add(commands: Any) -> None:
     runs.add_argument("--json", action="store_true", help="machine-readable output")
     runs.set_defaults(handler=list_runs)
 
-    show = commands.add_parser("show", help="everything about a run")
-    show.add_argument("run", metavar="RUN", help=HELP)
+    show = commands.add_parser("show", help="everything about a run, or the runs of a group")
+    show.add_argument("run", metavar="RUN", help=GROUP_HELP)
     show.add_argument("--json", action="store_true", help="machine-readable output")
     show.set_defaults(handler=show_run)
 
@@ -76,7 +77,7 @@ def list_runs(arguments: argparse.Namespace) -> int:
         )
         alarms = client.health().alarms
     if arguments.group is not None:
-        found = [record for record in found if record.group == arguments.group]
+        found = [record for record in found if is_in_group(record, arguments.group)]
     if arguments.origin:
         found = [record for record in found if record.origin in arguments.origin]
     records = found[:limit] if limit else found
@@ -150,9 +151,15 @@ def show_run(arguments: argparse.Namespace) -> int:
     from mosaic.cli.run_view import say_run
 
     with open_client(arguments) as client:
-        record = client.get_run(resolve_run(client, arguments.run))
-    if arguments.json:
-        say_json(record.to_dict())
+        records = [client.get_run(run_id) for run_id in resolve_runs(client, [arguments.run])]
+    if len(records) > 1:
+        if arguments.json:
+            say_json([record.to_dict() for record in records])
+        else:
+            say_runs(records)
+            say(paint("a group; `mosaic show` with one of its runs tells everything", "dim"))
+    elif arguments.json:
+        say_json(records[0].to_dict())
     else:
-        say_run(record)
+        say_run(records[0])
     return 0

@@ -83,7 +83,9 @@ def add(commands: Any) -> None:
         help="CPU slots, as many threads in each run",
     )
     parser.add_argument(
-        "--memory-mb", type=config_number("resources.memory_mb"), help="memory limit in MB"
+        "--memory-mb",
+        type=config_number("resources.memory_mb"),
+        help="memory limit in MB; default: none",
     )
     parser.add_argument(
         "--priority", type=config_number("priority"), help="-100 to 100; higher starts first"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.control_commands import for_each_run
 from mosaic.cli.session import open_client
 from mosaic.cli.terminal import confirmed, paint, printable, say, say_json, say_table
+from mosaic.contracts.run_reference import LATEST, is_seed_of, named_so
 from mosaic.errors import ConsentError, CorruptStoreError, RequestError, UnknownRunError
 from mosaic.front.human import age, amount, size
-from mosaic.front.run_reference import HELP, LATEST, MIN_PART
+from mosaic.front.run_reference import GROUP_HELP
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -23,7 +25,7 @@ TRASH_HELP = "as elsewhere, but of a run in the trash"
 
 def add(commands: Any) -> None:
     delete = commands.add_parser("delete", help="move runs that are over to the trash")
-    delete.add_argument("runs", nargs="+", metavar="RUN", help=HELP)
+    delete.add_argument("runs", nargs="+", metavar="RUN", help=GROUP_HELP)
     delete.add_argument("--for-good", action="store_true", help="not to the trash: no way back")
     delete.add_argument("--yes", action="store_true", help="with --for-good: do not ask")
     delete.set_defaults(handler=delete_runs)
@@ -70,7 +72,7 @@ def _name_of(client: TrainerClient, run_id: str, for_good: bool) -> str:
 
 def restore_runs(arguments: argparse.Namespace) -> int:
     with open_client(arguments) as client:
-        for run in [choose_trashed(client.trash(), text) for text in arguments.runs]:
+        for run in _chosen(client.trash(), arguments.runs):
             record = client.restore_run(run.run_id)
             say(f"restored {printable(record.run_name)} ({record.run_id})")
     return 0
@@ -99,7 +101,7 @@ def show_trash(arguments: argparse.Namespace) -> int:
 
 
 def _empty(client: TrainerClient, arguments: argparse.Namespace, runs: list[TrashedRun]) -> int:
-    chosen = [choose_trashed(runs, text) for text in arguments.runs] or runs
+    chosen = _chosen(runs, arguments.runs) or runs
     if chosen and not arguments.yes:
         if not sys.stdin.isatty():
             raise ConsentError("Emptying the trash needs a confirmation", hint="pass --yes")
@@ -114,24 +116,26 @@ def _empty(client: TrainerClient, arguments: argparse.Namespace, runs: list[Tras
     return 0
 
 
-def choose_trashed(runs: list[TrashedRun], text: str) -> TrashedRun:
-    """Which run in the trash is meant; `latest` is the one that was deleted last."""
+def _chosen(runs: list[TrashedRun], texts: Sequence[str]) -> list[TrashedRun]:
+    """Each once, all of them found before anything is done."""
+    found = [run for text in texts for run in choose_trashed(runs, text)]
+    return list(dict.fromkeys(found))
+
+
+def choose_trashed(runs: list[TrashedRun], text: str) -> list[TrashedRun]:
+    """What is meant of the trash; `latest` is what was deleted last. What is left of a group is the
+    name its runs share but for their seed."""
     if text.lower() in LATEST and runs:
-        return runs[0]
-    part = text.upper()
-    matches = [
-        run
-        for run in runs
-        if run.run_name == text
-        or (len(part) >= MIN_PART and (run.run_id.startswith(part) or run.run_id.endswith(part)))
-    ]
-    if len(matches) == 1:
-        return matches[0]
-    if not matches:
-        raise UnknownRunError(
-            f"There is no run {text[:80]!r} in the trash", hint="`mosaic trash` lists what is there"
+        return runs[:1]
+    matches = named_so(runs, text)
+    if len(matches) > 1:
+        raise RequestError(
+            f"{text[:80]!r} could be {len(matches)} runs: "
+            + ", ".join(run.run_id for run in matches),
+            hint="give more of the id",
         )
-    raise RequestError(
-        f"{text[:80]!r} could be {len(matches)} runs: " + ", ".join(run.run_id for run in matches),
-        hint="give more of the id",
+    if found := matches or [run for run in runs if is_seed_of(run, text)]:
+        return found
+    raise UnknownRunError(
+        f"There is no run {text[:80]!r} in the trash", hint="`mosaic trash` lists what is there"
     )

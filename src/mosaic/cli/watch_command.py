@@ -34,7 +34,9 @@ def add(commands: Any) -> None:
         help="CPU slots, and threads of its libraries",
     )
     parser.add_argument(
-        "--memory-mb", type=config_number("resources.memory_mb"), help="memory limit in MB"
+        "--memory-mb",
+        type=config_number("resources.memory_mb"),
+        help="memory limit in MB; default: none",
     )
     parser.add_argument(
         "--cuda", action="store_true", help="reserve a GPU; without it none is seen"

@@ -67,7 +67,8 @@ def export_run(
         from mosaic.client.played_again import episodes_played_again
         from mosaic.export.minari_dataset import export_minari
 
-        played = episodes_played_again(ask, rows, choice, options.consents)
+        indices = rows.episode_indices(choice)
+        played = episodes_played_again(ask, rows, indices, options.consents)
         return export_minari(record, played, target, **common)
     common.update(metrics=options.metrics, episodes=choice)
     if export_format == TENSORBOARD:
@@ -76,6 +77,10 @@ def export_run(
         return export_tensorboard(rows, target, **common)
     from mosaic.export.table_export import export_tables
 
+    if options.with_steps:
+        from mosaic.client.all_steps import RowsWithAllSteps
+
+        rows = RowsWithAllSteps(ask, record, options.consents)
     return export_tables(
         rows,
         target,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +13,6 @@ from mosaic.client.stored_rows import Ask, StoredRows
 from mosaic.contracts.events import TrainingStep
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import ConsentError, MosaicError, RequestError, UnknownRunError, WorkerError
-from mosaic.export.episode_choice import EpisodeChoice
 from mosaic.export.played_episodes import LeftOutEpisode, PlayedEpisode
 from mosaic.replay.simulation import Simulation, check_possible
 
@@ -24,7 +23,7 @@ FIRST_STEP_MISSING = (
 
 
 def episodes_played_again(
-    ask: Ask, rows: StoredRows, choice: EpisodeChoice, consents: Collection[str] = ()
+    ask: Ask, rows: StoredRows, indices: Iterable[int], consents: Collection[str] = ()
 ) -> Iterator[PlayedEpisode | LeftOutEpisode]:
     """Simulated where that is possible, which gives every observation; else from the steps.
 
@@ -36,7 +35,7 @@ def episodes_played_again(
     waiting: deque[Future[PlayedEpisode | LeftOutEpisode]] = deque()
     pool = ThreadPoolExecutor(at_once, "playing again")
     try:
-        for index in rows.episode_indices(choice):
+        for index in indices:
             if len(waiting) == at_once:
                 yield waiting.popleft().result()
             waiting.append(pool.submit(_played_again, ask, rows, index, consents))
@@ -85,6 +84,7 @@ def _simulated(recording: EpisodeRecording) -> PlayedEpisode | LeftOutEpisode:
         truncations=[moment.truncated for moment in taken],
         seed=episode.episode_seed,
         env_kwargs=env_kwargs(recording),
+        summary=episode,
     )
 
 

@@ -12,6 +12,7 @@ from mosaic.contracts.events import EpisodeSummary, TrainingStep
 from mosaic.contracts.history import MetricInfo, MetricSeries
 from mosaic.contracts.run_record import RunRecord
 from mosaic.export.episode_choice import EpisodeChoice
+from mosaic.export.played_episodes import LeftOutEpisode
 
 T = TypeVar("T")
 
@@ -54,7 +55,7 @@ class StoredRows:
             if chosen := [row for row in page if choice.holds(row.episode_index)]:
                 yield chosen
 
-    def steps(self, choice: EpisodeChoice) -> Iterator[list[TrainingStep]]:
+    def steps(self, choice: EpisodeChoice) -> Iterator[list[TrainingStep] | LeftOutEpisode]:
         if choice.is_all:
             yield from self.steps_of(None)
             return

@@ -28,6 +28,7 @@ from mosaic.client.patience import PAUSE_S, Patience, checked_timeout
 from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
 from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_reference import choose_run, choose_runs
 from mosaic.errors import TrainerUnreachableError
 from mosaic.paths import Home
 from mosaic.wire.answers import EventBatch, Health, LogChunk, Submission, WorkerInfo
@@ -125,6 +126,15 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
     ) -> list[RunRecord]:
         """Newest first, without details; limit 0 means all."""
         return self._call(calls.list_runs(states, outcomes, contains, limit))
+
+    def find_run(self, reference: str) -> RunRecord:
+        """By id, part of an id, name or `latest`, or of a group with one run; raises with the
+        candidates where several could be meant."""
+        return self.get_run(choose_run(self.list_runs(), reference))
+
+    def find_runs(self, reference: str) -> list[RunRecord]:
+        """The same, where the name of a group means all its runs, oldest first."""
+        return [self.get_run(run_id) for run_id in choose_runs(self.list_runs(), reference)]
 
     def control(self, run_id: str, command: dict[str, Any]) -> dict[str, Any]:
         """One line to the worker's standard input."""

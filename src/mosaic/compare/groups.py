@@ -6,15 +6,13 @@ the names of some runs. Single runs find together by themselves when their confi
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mosaic.compare.recipes import differences, recipe_key, seed_of
 from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_reference import choose_runs, name_without_seed
 from mosaic.errors import RequestError, UnknownRunError
-
-_SEED_SUFFIX = re.compile(r"[-_ ](seed[-_=]?|s)\d+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,8 @@ class RunGroup:
         return tuple(seed_of(run.config) for run in self.runs)
 
 
-def select(
-    word: str, runs: Sequence[RunRecord], choose: Callable[[Sequence[RunRecord], str], str]
-) -> Selection:
-    """What one word of the command line means; `choose` finds a single run by its reference."""
+def select(word: str, runs: Sequence[RunRecord]) -> Selection:
+    """What one word of the command line means, of all runs, newest first."""
     label, equals, listed = word.partition("=")
     if equals and not any(word in (run.run_name, run.group) for run in runs):
         members = [part.strip() for part in listed.split(",") if part.strip()]
@@ -48,16 +44,13 @@ def select(
                 f"{word[:80]!r} is no group",
                 hint="write LABEL=RUN,RUN,... with a label and at least one run",
             )
-        found = [run_id for part in members for run_id in select(part, runs, choose).run_ids]
+        found = [run_id for part in members for run_id in select(part, runs).run_ids]
         return Selection(tuple(dict.fromkeys(found)), label.strip())
-    for matches in (
-        [run for run in runs if run.group and run.group == word],
-        [run for run in runs if run.run_name == word],
-    ):
-        if matches:
-            return Selection(tuple(run.run_id for run in reversed(matches)))
+    is_group = any(run.group == word for run in runs)
+    if not is_group and (same := [run.run_id for run in runs if run.run_name == word]):
+        return Selection(tuple(reversed(same)))
     try:
-        return Selection((choose(runs, word),))
+        return Selection(tuple(choose_runs(runs, word)))
     except UnknownRunError:
         named = [run for run in runs if word and run.run_name.startswith(word)]
         if not named:
@@ -120,7 +113,7 @@ def _labels(members: Mapping[tuple[str, str], Sequence[RunRecord]]) -> list[str]
 
 
 def _plain_label(run: RunRecord) -> str:
-    return run.group or _SEED_SUFFIX.sub("", run.run_name) or run.run_name or run.run_id
+    return run.group or name_without_seed(run.run_name) or run.run_name or run.run_id
 
 
 def _doubts(label: str, runs: Sequence[RunRecord]) -> list[str]:

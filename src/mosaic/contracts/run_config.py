@@ -50,8 +50,10 @@ class GpuRequest:
 @dataclass(frozen=True)
 class Resources:
     cpus: int
-    memory_mb: int
+    memory_mb: int | None = None  # the limit; None: as much as there is
     gpus: GpuRequest = GpuRequest()
+    # Of a run without a limit: what the queue sets aside. None: what its worker says it needs.
+    expected_memory_mb: int | None = None
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,7 @@ def parse_run_config(data: Any) -> TrainRunConfig:
         arguments=tuple(data["arguments"]),
         environment=dict(data["environment"]),
         resources=Resources(
-            cpus=int(data["resources"]["cpus"]),
-            memory_mb=int(data["resources"]["memory_mb"]),
+            **_whole({k: v for k, v in data["resources"].items() if k != "gpus"}),
             gpus=GpuRequest(**_whole(data["resources"].get("gpus", {}))),
         ),
         artifacts=Artifacts(**data["artifacts"]),

@@ -207,6 +207,7 @@ class ExitRecord(NamedTuple):
     # True when the worker had to be killed after the grace period.
     was_killed: bool = False
     swept_processes: int = 0
+    # The most it was seen to use, pages that its processes share counted once.
     max_rss_mb: float = 0.0
     cpu_seconds: float = 0.0
     error: str = ""  # with "start_failed": what the system said

@@ -76,7 +76,7 @@ class RunRecord:
     last_heartbeat_at: float | None = None
     progress: Progress = Progress()
     cpus: int = 1
-    memory_mb: int = 0
+    memory_mb: int = 0  # what the queue sets aside for it: its limit, or what it is expected to use
     gpu_slots: tuple[int, ...] = ()
     checkpoint_uri: str = ""
     metrics_digest: str = ""

@@ -21,6 +21,7 @@ __all__ = [
     "choose",
     "fits_machine",
     "machine_capacity",
+    "memory_to_set_aside",
     "misfits",
     "waiting_reason",
 ]
@@ -121,6 +122,14 @@ def gpus_needed(demand: Demand, capacity: Capacity) -> int:
     return min(demand.gpus_requested, len(capacity.gpus))
 
 
+def memory_to_set_aside(resources: Resources, estimate_mb: int, capacity: Capacity) -> int:
+    """A limit in full, since it may be used up. A run without one takes what it is expected to
+    need, but nobody waits for ever because of a guess: never more than the machine has."""
+    if resources.memory_mb is not None:
+        return resources.memory_mb
+    return min(resources.expected_memory_mb or estimate_mb, capacity.memory_mb)
+
+
 def fits_machine(demand: Demand, capacity: Capacity) -> bool:
     return not _misfits(demand, capacity)
 
@@ -128,9 +137,8 @@ def fits_machine(demand: Demand, capacity: Capacity) -> bool:
 def misfits(resources: Resources, capacity: Capacity) -> list[Misfit]:
     """What a submission asks for that the whole machine does not have."""
     gpus = resources.gpus
-    return _misfits(
-        Demand("", resources.cpus, resources.memory_mb, gpus.requested, gpus.mandatory), capacity
-    )
+    limit_mb = resources.memory_mb or 0
+    return _misfits(Demand("", resources.cpus, limit_mb, gpus.requested, gpus.mandatory), capacity)
 
 
 def _misfits(demand: Demand, capacity: Capacity) -> list[Misfit]:

@@ -81,7 +81,7 @@ def demand_of(run: ActiveRun) -> Demand:
     return Demand(
         run_id=run.run_id,
         cpus=resources.cpus,
-        memory_mb=resources.memory_mb,
+        memory_mb=run.record.memory_mb,
         gpus_requested=resources.gpus.requested,
         gpus_mandatory=resources.gpus.mandatory,
         priority=run.record.priority,

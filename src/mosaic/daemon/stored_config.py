@@ -45,6 +45,6 @@ def stand_in_config(record: RunRecord) -> TrainRunConfig:
         entry_point="python",
         arguments=("-c", f"raise SystemExit({CONFIG_LOST.message!r})"),
         environment={},
-        resources=Resources(record.cpus, record.memory_mb),
+        resources=Resources(record.cpus),
         artifacts=Artifacts(),
     )

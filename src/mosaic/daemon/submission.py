@@ -34,7 +34,7 @@ from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.preflight import PreflightResult, raise_first_failure, run_preflight
 from mosaic.daemon.registry.registry import NewRun, Registry, RunFilter
 from mosaic.daemon.registry.run_file import write_run_file
-from mosaic.daemon.run_queue import Capacity
+from mosaic.daemon.run_queue import Capacity, memory_to_set_aside
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import ConfigError, HomeError, UnknownRunError
 from mosaic.files import atomic_write_json, make_directory
@@ -152,7 +152,9 @@ class Reception:
             worker_id=config.worker.worker_id or command.worker_name,
             env_id=str(config.worker.config.get("env_id", "")),
             cpus=config.resources.cpus,
-            memory_mb=config.resources.memory_mb,
+            memory_mb=memory_to_set_aside(
+                config.resources, command.estimated_memory_mb, self._capacity
+            ),
             group=config.group,
             origin=Origin.SCRIPT if command.starts_a_program(config) else Origin.HERE,
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from mosaic.contracts.events import EpisodeSummary
+
 
 @dataclass(frozen=True)
 class PlayedEpisode:
@@ -21,6 +23,8 @@ class PlayedEpisode:
     env_kwargs: dict[str, Any] = field(default_factory=dict)
     # What is missing of it, when something is.
     note: str = ""
+    # As the run told of it; of an episode that was simulated.
+    summary: EpisodeSummary | None = None
 
 
 @dataclass(frozen=True)

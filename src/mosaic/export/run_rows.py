@@ -13,6 +13,7 @@ from mosaic.contracts.history import MetricInfo, MetricSeries
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError
 from mosaic.export.episode_choice import EpisodeChoice
+from mosaic.export.played_episodes import LeftOutEpisode
 
 _NAMES_SHOWN = 8
 
@@ -36,7 +37,7 @@ class RunRows(Protocol):
 
     def episodes(self, choice: EpisodeChoice) -> Iterator[list[EpisodeSummary]]: ...
 
-    def steps(self, choice: EpisodeChoice) -> Iterator[list[TrainingStep]]: ...
+    def steps(self, choice: EpisodeChoice) -> Iterator[list[TrainingStep] | LeftOutEpisode]: ...
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Exported:
     left_out: tuple[str, ...] = ()
     # How to use it, in a sentence.
     advice: str = ""
+    # Whether something that was asked for by name is not there.
+    is_incomplete: bool = False
 
 
 @dataclass

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from mosaic.export.destination import new_export
 from mosaic.export.episode_choice import ALL, EpisodeChoice
+from mosaic.export.played_episodes import LeftOutEpisode
 from mosaic.export.run_rows import (
     Exported,
     OnProgress,
@@ -54,10 +56,37 @@ def export_tables(
             points = (metric_columns(page) for name in names for page in rows.points(name))
             tables.write("metrics", METRICS, points)
         tables.write("episodes", EPISODES, map(episode_columns, rows.episodes(episodes)))
+        left_out: list[str] = []
         if with_steps:
-            tables.write("steps", STEPS, map(step_columns, rows.steps(episodes)))
-        destination.about["rows"] = count.rows
-    return Exported(folder, count.rows)
+            missing: list[LeftOutEpisode] = []
+            tables.write("steps", STEPS, _steps(rows, episodes, missing))
+            left_out = missing_steps(missing)
+            if not count.rows["steps"] and not left_out:
+                left_out = ["the run has no episodes, so it has no steps"]
+        destination.about.update(rows=count.rows, left_out=left_out)
+    return Exported(folder, count.rows, tuple(left_out), is_incomplete=bool(left_out))
+
+
+def _steps(
+    rows: RunRows, episodes: EpisodeChoice, missing: list[LeftOutEpisode]
+) -> Iterator[Columns]:
+    for found in rows.steps(episodes):
+        if isinstance(found, LeftOutEpisode):
+            missing.append(found)
+        else:
+            yield step_columns(found)
+
+
+def missing_steps(episodes: Sequence[LeftOutEpisode]) -> list[str]:
+    """A sentence each; one for all that follow each other and lack them for the same reason."""
+    sentences = []
+    for reason, group in itertools.groupby(episodes, lambda episode: episode.reason):
+        indices = [episode.episode_index for episode in group]
+        which = f"episode {indices[0]}"
+        if len(indices) > 1:
+            which = f"{len(indices)} episodes from {min(indices)} to {max(indices)}"
+        sentences.append(f"steps of {which}: {reason}")
+    return sentences
 
 
 def _wide(rows: RunRows, names: Sequence[str]) -> tuple[Sequence[Column], Iterator[Columns]]:

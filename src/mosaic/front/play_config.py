@@ -47,7 +47,7 @@ def play_document(
         f"play-{env_id}",
         settings,
         cpus=1,
-        memory_mb=_MEMORY_ALONE_MB if policy_path is None else MEMORY_MB,
+        expected_memory_mb=_MEMORY_ALONE_MB if policy_path is None else MEMORY_MB,
         metadata=metadata,
     )
 

@@ -92,7 +92,7 @@ def _document(
         name,
         settings,
         cpus=parent.cpus if parent else 1,
-        memory_mb=max(parent.memory_mb if parent else 0, MEMORY_MB),
+        expected_memory_mb=max(parent.memory_mb if parent else 0, MEMORY_MB),
         gpus=int(use_gpu),
         metadata={"lineage": {"parent_run": parent.run_id}} if parent else None,
     )

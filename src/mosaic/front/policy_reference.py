@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from mosaic.contracts.consent import field_at
+from mosaic.contracts.run_state import Outcome
 from mosaic.errors import ConfigError, RequestError, UnknownRunError
 from mosaic.front.local_run import named_by
 from mosaic.front.run_reference import resolve_run
+
+SAVING = "save_model"  # what algorithms call the parameter
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -42,13 +46,28 @@ def find_policy(client: TrainerClient, text: str, worker: str | None = None) -> 
     if not record.checkpoint_uri:
         raise ConfigError(
             f"The run {record.run_name} ({run_id}) has no checkpoint",
-            hint="it ended before the first one was saved"
-            if record.is_over
-            else "wait for the first one, or stop the run: stopping saves one",
+            hint=why_no_checkpoint(record),
             field="run",
         )
     checkpoint = named_by(record, record.checkpoint_uri, "checkpoint_uri")
     return PolicyReference(worker or record.worker, checkpoint, record)
+
+
+def why_no_checkpoint(record: RunRecord) -> str:
+    """Of a run that has saved none, and what to do; the record has to have its config."""
+    extras = field_at(record.config, "metadata.worker.config.extras") or {}
+    if field_at(extras, f"algo_params.{SAVING}") is False:
+        return f"it was told to save none: train again without {SAVING}=false"
+    if record.capabilities and not record.capabilities.get("supports_checkpointing"):
+        return f"the worker {record.worker} saves none; `mosaic algos` lists what does"
+    if not record.is_over:
+        return "wait for the first one, or stop the run: stopping saves one"
+    if record.outcome is Outcome.SUCCEEDED:
+        return (
+            "it ran to its end and saved none; if its algorithm has the parameter, "
+            f"train again with --set {SAVING}=true"
+        )
+    return "it ended before the first one was saved: train again, for longer"
 
 
 def only_loader(workers: list[WorkerInfo]) -> str:

@@ -1,4 +1,4 @@
-"""Which run a person means: an id, a part of it, a name, or the latest."""
+"""Which runs a person means, found among those the daemon has."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import Protocol
 
 from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.run_record import RunRecord
-from mosaic.errors import RequestError, UnknownRunError
+from mosaic.contracts.run_reference import LATEST, choose_run, choose_runs
 
-LATEST = ("latest", "@last")
-MIN_PART = 4
-MAX_CANDIDATES = 10
-GROUP_HELP = "runs as elsewhere, or the name of a group for all of its runs"
 HELP = "id, beginning or end of an id (4 characters or more), name, or 'latest'"
+GROUP_HELP = f"{HELP}; the name of a group means all its runs"
 
 
 class RunLister(Protocol):
@@ -22,49 +19,18 @@ class RunLister(Protocol):
 
 def resolve_run(client: RunLister, text: str) -> str:
     """The id of the run that is meant; raises with the candidates when several could be."""
-    if is_run_id(text.upper()):
-        return text.upper()
-    if text.lower() in LATEST:
-        newest = client.list_runs(limit=1)
-        if not newest:
-            raise UnknownRunError("There are no runs yet", hint="start one with `mosaic run`")
-        return newest[0].run_id
-    runs = client.list_runs(limit=0)
-    return choose_run(runs, text)
+    return choose_run(_listed(client, [text]), text)
 
 
 def resolve_runs(client: RunLister, texts: Sequence[str]) -> list[str]:
     """The ids of all that is meant, each once; the name of a group stands for its runs."""
-    groups: dict[str, list[str]] = {}
-    for run in reversed(client.list_runs(limit=0)):
-        if run.group:
-            groups.setdefault(run.group, []).append(run.run_id)
-    found = [run for text in texts for run in groups.get(text) or [resolve_run(client, text)]]
-    return list(dict.fromkeys(found))
+    runs = _listed(client, texts)
+    return list(dict.fromkeys(run_id for text in texts for run_id in choose_runs(runs, text)))
 
 
-def choose_run(runs: list[RunRecord], text: str) -> str:
-    part = text.upper()
-    matches = [
-        run
-        for run in runs
-        if run.run_name == text
-        or (len(part) >= MIN_PART and (run.run_id.startswith(part) or run.run_id.endswith(part)))
-    ]
-    if len(matches) == 1:
-        return matches[0].run_id
-    if not matches:
-        short = len(part) < MIN_PART
-        raise UnknownRunError(
-            f"There is no run {text[:80]!r}",
-            hint=f"a part of an id needs {MIN_PART} characters or more"
-            if short
-            else "`mosaic runs --all` lists them",
-        )
-    listed = ", ".join(f"{run.run_id} ({run.run_name})" for run in matches[:MAX_CANDIDATES])
-    more = f" and {len(matches) - MAX_CANDIDATES} more" if len(matches) > MAX_CANDIDATES else ""
-    raise RequestError(
-        f"{text[:80]!r} could be {len(matches)} runs: {listed}{more}",
-        hint="give more of the id",
-        candidates=[run.run_id for run in matches],
-    )
+def _listed(client: RunLister, texts: Sequence[str]) -> list[RunRecord]:
+    """As many as it takes to tell."""
+    words = [text for text in texts if not is_run_id(text.upper())]
+    if not words:
+        return []
+    return client.list_runs(limit=1 if all(word.lower() in LATEST for word in words) else 0)

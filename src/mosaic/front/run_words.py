@@ -44,6 +44,15 @@ def origin_words(record: RunRecord) -> str:
     return _ORIGIN_WORDS.get(record.origin, "")
 
 
+def memory_words(record: RunRecord) -> str:
+    """What it may use; the record has to have its config."""
+    resources = record.config.get("resources")
+    megabytes = f"{count(record.memory_mb)} MB"
+    if not isinstance(resources, dict):
+        return megabytes
+    return megabytes if "memory_mb" in resources else f"no limit, {megabytes} set aside"
+
+
 def elapsed_s(record: RunRecord, now: float | None = None) -> float | None:
     if record.started_at is None:
         return None

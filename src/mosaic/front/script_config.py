@@ -35,7 +35,7 @@ class WatchedScript:
     folder: str | None = None  # None: here
     env_python: str | None = None  # what `python` means; None: the one on the PATH
     cpus: int | None = None
-    memory_mb: int | None = None
+    memory_mb: int | None = None  # a limit; None: none
     use_gpu: bool = False
     is_compatible: bool = False  # with Gymnasium before 1.0
     video_mode: str = "grid"
@@ -81,7 +81,7 @@ def script_document(script: WatchedScript, environ: Mapping[str, str]) -> dict[s
         script.name or command_label(list(script.words)),
         settings,
         cpus=script.cpus or capabilities.cpu_cores,
-        memory_mb=script.memory_mb or 2 * capabilities.estimated_memory_mb,
+        memory_mb=script.memory_mb,
         gpus=int(script.use_gpu),
         environment=variables,
     )

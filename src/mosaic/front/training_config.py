@@ -74,7 +74,8 @@ def train_document(training: Training) -> dict[str, Any]:
         training.group if seed is None else f"{training.group}-seed{seed}",
         training_settings(training),
         cpus=training.cpus or algorithm.cpus,
-        memory_mb=training.memory_mb or algorithm.memory_mb,
+        memory_mb=training.memory_mb,
+        expected_memory_mb=algorithm.memory_mb,
         gpus=int(training.use_gpu),
         environment=training.environment,
         metadata={"group": label(training.group)} if training.is_one_of_several else None,
@@ -152,11 +153,13 @@ def run_document(
     settings: dict[str, Any],
     *,
     cpus: int,
-    memory_mb: int,
+    memory_mb: int | None = None,
+    expected_memory_mb: int | None = None,
     gpus: int = 0,
     environment: Mapping[str, str] | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
+    """Without `memory_mb` there is no limit; the queue then sets `expected_memory_mb` aside."""
     return {
         "run_name": label(name),
         "entry_point": worker,
@@ -164,12 +167,19 @@ def run_document(
         "environment": dict(environment or {}),
         "resources": {
             "cpus": cpus,
-            "memory_mb": memory_mb,
+            **memory_request(memory_mb, expected_memory_mb),
             "gpus": {"requested": gpus, "mandatory": gpus > 0},
         },
         "artifacts": {},
         "metadata": {**(metadata or {}), "worker": {"config": settings}},
     }
+
+
+def memory_request(limit_mb: int | None, expected_mb: int | None = None) -> dict[str, int]:
+    """Of a TrainRunConfig's resources; nothing where the worker's own estimate will do."""
+    if limit_mb is not None:
+        return {"memory_mb": limit_mb}
+    return {} if expected_mb is None else {"expected_memory_mb": expected_mb}
 
 
 def parse_seeds(text: str) -> list[int]:

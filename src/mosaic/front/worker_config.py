@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mosaic.errors import ConfigError
-from mosaic.front.training_config import label
+from mosaic.front.training_config import label, memory_request
 
 if TYPE_CHECKING:
     from mosaic.contracts.capabilities import WorkerCapabilities
 
-MIN_MEMORY_MB = 1024
-
 
 @dataclass(frozen=True)
 class WorkerRun:
-    """None is whatever the worker says it needs."""
+    """None is whatever the worker says it needs; of memory, as much as it takes."""
 
     worker: str
     capabilities: WorkerCapabilities
@@ -36,8 +34,6 @@ class WorkerRun:
 def worker_document(run: WorkerRun) -> dict[str, Any]:
     capabilities = run.capabilities
     gpus = run.gpus if run.gpus is not None else int(capabilities.requires_gpu)
-    # With room to spare over what it usually needs.
-    memory_mb = max(MIN_MEMORY_MB, 2 * capabilities.estimated_memory_mb)
     schedule = {"max_steps": run.max_steps, "max_duration_seconds": run.max_duration_s}
     document: dict[str, Any] = {
         "run_name": run.name or default_name(run.worker, run.settings),
@@ -46,7 +42,7 @@ def worker_document(run: WorkerRun) -> dict[str, Any]:
         "environment": dict(run.environment),
         "resources": {
             "cpus": run.cpus if run.cpus is not None else capabilities.cpu_cores,
-            "memory_mb": run.memory_mb if run.memory_mb is not None else memory_mb,
+            **memory_request(run.memory_mb),
             "gpus": {"requested": gpus, "mandatory": gpus > 0},
         },
         "artifacts": {},

@@ -152,7 +152,10 @@ class RunActions:
         self._state.say(Notice(f"Writing {folder.name} …", seconds=_LONG_S))
 
         def tell(exported: Exported) -> None:
-            self._say_written(f"Exported to {exported.folder.name}", exported.folder, done)
+            left_out = f"; left out: {exported.left_out[0]}" if exported.left_out else ""
+            more = f" and {len(exported.left_out) - 1} more" if len(exported.left_out) > 1 else ""
+            text = f"Exported to {exported.folder.name}{left_out}{more}"
+            self._say_written(text, exported.folder, done)
 
         def write(client: AsyncTrainerClient, granted: Granted) -> Coroutine[Any, Any, Exported]:
             options = ExportOptions(consents=granted)

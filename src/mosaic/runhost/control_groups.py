@@ -139,6 +139,17 @@ class ControlGroups:
     def refused_forks(self) -> int:
         return sum(_counter(f"{group}/pids.events", "max") for group in self.groups)
 
+    def memory_bytes(self) -> int | None:
+        """What the run holds and the kernel could not take back at once, each page counted once;
+        None where no group counts it. Cached files are no reason to end anybody."""
+        for group in self.groups:
+            held = _counts(f"{group}/memory.current").get("")
+            if held is not None:
+                stat = _counts(f"{group}/memory.stat")
+                cached = stat.get("inactive_file", 0) + stat.get("active_file", 0)
+                return max(0, held - cached)
+        return None
+
     def memory_kills(self) -> int:
         """Processes of the run the kernel killed: at the run's limit, or for want of any memory."""
         return sum(_counter(f"{group}/memory.events", "oom_kill") for group in self.groups)
@@ -204,12 +215,17 @@ def _put(path: str, text: str) -> bool:
 
 
 def _counter(path: str, name: str) -> int:
+    return _counts(path).get(name, 0)
+
+
+def _counts(path: str) -> dict[str, int]:
+    """The lines `name number` of a file of a group; a number alone has no name."""
+    found: dict[str, int] = {}
     try:
         with open(path) as file:
             for line in file:
-                key, _, value = line.partition(" ")
-                if key == name:
-                    return int(value)
+                name, _, number = line.rpartition(" ")
+                found[name] = int(number)
     except (OSError, ValueError):
-        return 0
-    return 0
+        return {}
+    return found

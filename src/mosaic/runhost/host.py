@@ -176,7 +176,7 @@ class _Host:
             stop_reason=self._run.plan.reason,
             was_killed=self._run.was_killed,
             swept_processes=self._run.swept_processes,
-            max_rss_mb=round(max(self._reaper.max_rss_mb, self._run.max_rss_mb), 1),
+            max_rss_mb=round(max(self._reaper.max_rss_mb, self._run.memory.peak_mb), 1),
             cpu_seconds=round(self._reaper.cpu_seconds, 3),
             error=self._error,
             stderr_tail=self._output.last_lines(STDERR_LINES),

@@ -12,19 +12,18 @@ from mosaic.runhost.process_tree import (
     Process,
     living_descendants,
     read_process,
-    resident_bytes,
     send_signal,
 )
 
 
 class Usage(NamedTuple):
     processes: int
-    rss_mb: float
+    memory_mb: float
 
 
 def exceeded_limit(usage: Usage, memory_mb: int | None, max_processes: int) -> str:
     """The stop reason for what the run uses too much of; empty when it is within its limits."""
-    if memory_mb is not None and usage.rss_mb > memory_mb:
+    if memory_mb is not None and usage.memory_mb > memory_mb:
         return "memory_limit"
     if usage.processes > max_processes:
         return "process_limit"
@@ -41,11 +40,9 @@ class RunProcesses:
         self._out_of_reach: set[tuple[int, int]] = set()
         self.killed_pids: set[int] = set()
 
-    def usage(self) -> Usage:
-        pids = self._groups.members()
-        if pids is None:
-            pids = {process.pid for process in self.present()}
-        return Usage(len(pids), sum(map(resident_bytes, pids)) / 1_048_576)
+    def pids(self) -> set[int]:
+        members = self._groups.members()
+        return {process.pid for process in self.present()} if members is None else members
 
     def present(self) -> list[Process]:
         """Everyone below the host whom we could still end or have to reap."""

@@ -12,9 +12,10 @@ from mosaic.runhost.commands import CommandError
 from mosaic.runhost.host_log import HostLog
 from mosaic.runhost.launch import Launch
 from mosaic.runhost.machine_memory import machine_oom_kills
+from mosaic.runhost.memory_meter import MemoryMeter
 from mosaic.runhost.process_tree import read_process
 from mosaic.runhost.reaper import Reaper
-from mosaic.runhost.run_processes import RunProcesses, exceeded_limit
+from mosaic.runhost.run_processes import RunProcesses, Usage, exceeded_limit
 from mosaic.runhost.stop_plan import StopPlan
 from mosaic.runhost.worker_input import WorkerInput
 from mosaic.runhost.worker_output import WorkerOutput
@@ -55,7 +56,7 @@ class SupervisedRun:
         self.processes = RunProcesses(launch.groups)
         self.plan = StopPlan()
         self.was_killed = False
-        self.max_rss_mb = 0.0
+        self.memory = MemoryMeter(launch.groups, spec.memory_mb)
         self.oom_kills = 0
         # The machine's count at each of the last polls: what is old has not ended this run.
         self._machine_oom_kills = deque([launch.machine_oom_kills], maxlen=OOM_POLLS)
@@ -94,13 +95,13 @@ class SupervisedRun:
 
     def status(self) -> dict[str, Any]:
         """`state` is the kernel's letter for the worker ("T" is stopped), empty when it is gone."""
-        usage = self.processes.usage()
+        usage = self._usage()
         leader = None if self._reaper.leader_is_over else read_process(self._pid)
         return {
             "pid": self._pid,
             "state": leader.state if leader else "",
             "uptime_s": round(boottime() - self._started, 3),
-            "rss_mb": round(usage.rss_mb, 1),
+            "memory_mb": round(usage.memory_mb, 1),
             "processes": usage.processes,
             "paused": self._is_paused,
             "stopping": self.plan.is_stopping or leader is None,
@@ -155,8 +156,7 @@ class SupervisedRun:
     def _poll_usage(self, now: float) -> float:
         if now < self._next_poll:
             return self._next_poll - now
-        usage = self.processes.usage()
-        self.max_rss_mb = max(self.max_rss_mb, usage.rss_mb)
+        usage = self._usage()
         self._machine_oom_kills.append(machine_oom_kills())
         reason = exceeded_limit(usage, self._spec.memory_mb, self._spec.max_processes)
         if not reason and self._groups.refused_forks():
@@ -166,6 +166,12 @@ class SupervisedRun:
         interval = max(POLL_S, (time.monotonic() - now) / MOST_POLLING)
         self._next_poll = now + interval
         return interval
+
+    def _usage(self) -> Usage:
+        pids = self.processes.pids()
+        # A fork bomb explodes faster than the memory of its processes can be looked at.
+        is_bomb = len(pids) > self._spec.max_processes
+        return Usage(len(pids), self.memory.peak_mb if is_bomb else self.memory.used_mb(pids))
 
     def _kill(self) -> None:
         self.was_killed = True

@@ -37,6 +37,41 @@ def test_a_program_that_is_gone_when_the_run_starts_fails_by_name(mosaic: Watche
     assert f"'command': the program {mosaic.folder}/gone does not exist" in record.failure.message
 
 
+def limit_mb(mosaic: Watcher, run_id: str) -> int | None:
+    """What the run host was told."""
+    attempt = mosaic.daemon.home.run(run_id).attempt(1)
+    limit: int | None = json.loads(attempt.exit.read_text())["memory_limit_mb"]
+    return limit
+
+
+def test_a_script_has_no_memory_limit_that_nobody_asked_for(mosaic: Watcher) -> None:
+    free = mosaic.record("--", "true")
+    assert limit_mb(mosaic, free.run_id) is None
+    shown = mosaic.call(free.run_id, command="show").stdout
+    assert "no limit, 2,048 MB set aside" in shown
+    held = mosaic.record("--memory-mb", "700", "--", "true")
+    assert limit_mb(mosaic, held.run_id) == 700
+    shown = mosaic.call(held.run_id, command="show").stdout
+    assert "700 MB" in shown and "no limit" not in shown
+
+
+def test_a_config_file_without_a_memory_limit_has_none(mosaic: Watcher) -> None:
+    document = {
+        "run_name": "without a limit",
+        "entry_point": "script",
+        "arguments": [],
+        "environment": {},
+        "resources": {"cpus": 1},
+        "artifacts": {},
+        "metadata": {"worker": {"config": {"command": ["true"], "cwd": "/"}}},
+    }
+    (mosaic.folder / "run.json").write_text(json.dumps(document))
+    run_id = mosaic.call("run.json", "--yes", command="submit").stdout.strip()
+    assert mosaic.daemon.wait_over(run_id).outcome == "succeeded"
+    assert limit_mb(mosaic, run_id) is None
+    assert mosaic.daemon.client.get_run(run_id).memory_mb == 2048
+
+
 def test_a_dry_run_shows_the_command_and_starts_nothing(mosaic: Watcher) -> None:
     before = len(mosaic.daemon.client.list_runs(limit=0))
     done = mosaic.call("--dry-run", "--", "bash", "-c", "echo hi")

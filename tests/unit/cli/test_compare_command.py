@@ -11,15 +11,8 @@ from mosaic.cli import compare_command
 from mosaic.cli.compare_view import say_comparison
 from mosaic.cli.main import main
 from mosaic.compare import requirements
-from mosaic.errors import DependencyError, RequestError, UnknownRunError
-from tests.compare_samples import run_record, sample_comparison
-
-
-def test_the_latest_run_is_a_run_too() -> None:
-    runs = [run_record(2), run_record(1)]
-    assert compare_command.choose(runs, "LATEST") == runs[0].run_id
-    with pytest.raises(UnknownRunError):
-        compare_command.choose([], "latest")
+from mosaic.errors import DependencyError, RequestError
+from tests.compare_samples import sample_comparison
 
 
 def test_missing_packages_are_named_with_the_way_to_get_them(

@@ -17,7 +17,7 @@ TRASH = [TrashedRun(ONE, "mine", 9.0, 1, "user"), TrashedRun(TWO, "yours", 8.0, 
 
 @pytest.mark.parametrize("text", [ONE, ONE.lower(), "mine", "J4W5", "01M7GMPJ", "latest"])
 def test_a_trashed_run_is_found_by_id_part_name_or_as_the_latest(text: str) -> None:
-    assert choose_trashed(TRASH, text).run_id == ONE
+    assert [run.run_id for run in choose_trashed(TRASH, text)] == [ONE]
 
 
 @pytest.mark.parametrize("text", ["", "W5", "min", "nobody", "../x"])
@@ -34,6 +34,14 @@ def test_an_empty_trash_has_no_latest() -> None:
 def test_several_candidates_are_named() -> None:
     with pytest.raises(RequestError, match=f"{ONE}, {TWO}"):
         choose_trashed(TRASH, "01M7GMP")
+
+
+def test_the_name_of_a_group_means_its_seeds_in_the_trash() -> None:
+    seeds = [
+        TrashedRun(ONE, "ours-seed2", 9.0, 1, "user"),
+        TrashedRun(TWO, "ours-seed1", 8.0, 1, ""),
+    ]
+    assert choose_trashed([*seeds, *TRASH], "ours") == seeds
 
 
 def test_an_archive_is_named_after_name_and_id(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_plain_run_asks_for_what_the_worker_needs() -> None:
     assert checked.run_name == "some-ALE-Pong-v5-3"
     assert checked.entry_point == "some"
     assert checked.worker.config == {"env_id": "ALE/Pong-v5", "seed": 3}
-    assert (checked.resources.cpus, checked.resources.memory_mb) == (2, 1800)
+    assert (checked.resources.cpus, checked.resources.memory_mb) == (2, None)
     assert checked.resources.gpus.requested == 0
 
 

@@ -49,6 +49,12 @@ def test_the_submission_is_valid_for_daemon_and_worker(tmp_path: Path) -> None:
     assert config.compatibility is False
 
 
+def test_memory_has_a_limit_only_where_one_is_given() -> None:
+    free, held = document("--", "sh"), document("--memory-mb", "5000", "--", "sh")
+    assert parse_run_config(free).resources.memory_mb is None
+    assert parse_run_config(held).resources.memory_mb == 5000
+
+
 def test_options_after_the_command_belong_to_it() -> None:
     for words in (("--json", "--", "sh", "--json", "--yes"), ("--json", "sh", "--json", "--yes")):
         arguments = parsed(*words)

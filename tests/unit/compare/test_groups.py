@@ -9,7 +9,6 @@ import pytest
 from mosaic.compare.groups import RunGroup, Selection, form_groups, select
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError, UnknownRunError
-from mosaic.front.run_reference import choose_run
 from tests.compare_samples import run_record
 
 A = [run_record(n, f"a-seed{n}", group="a") for n in (1, 2, 3)]
@@ -18,7 +17,7 @@ RUNS = [*reversed(B), *reversed(A)]  # newest first, as a list of runs comes
 
 
 def chosen(word: str, runs: Sequence[RunRecord] = RUNS) -> Selection:
-    return select(word, runs, lambda known, text: choose_run(list(known), text))
+    return select(word, runs)
 
 
 def formed(*words: str, runs: Sequence[RunRecord] = RUNS) -> list[RunGroup]:
@@ -28,6 +27,14 @@ def formed(*words: str, runs: Sequence[RunRecord] = RUNS) -> list[RunGroup]:
 
 def test_a_group_name_means_all_its_runs_in_the_order_they_were_submitted() -> None:
     assert chosen("a").run_ids == tuple(run.run_id for run in A)
+
+
+def test_seeds_that_were_started_one_by_one_are_a_group_too() -> None:
+    assert chosen("b").run_ids == tuple(run.run_id for run in B)
+
+
+def test_the_latest_run_is_a_run_too() -> None:
+    assert chosen("LATEST").run_ids == (RUNS[0].run_id,)
 
 
 def test_a_beginning_of_names_means_these_runs() -> None:

@@ -134,6 +134,14 @@ def test_a_run_larger_than_the_machine_is_refused_by_its_field(
     assert "this machine has" in error.message
 
 
+def test_an_expectation_beyond_the_machine_is_only_a_warning(tmp_path: Path) -> None:
+    resources = {"cpus": 1, "expected_memory_mb": 8001}
+    results = machine_size.check(subject(tmp_path, resources=resources))
+    assert [result.ok for result in results] == [True, False]
+    assert not any(result.is_fatal for result in results)
+    assert "usually needs 8001 MB" in results[1].message
+
+
 def gpu_run(requested: int, mandatory: bool) -> dict[str, Any]:
     request = {"requested": requested, "mandatory": mandatory}
     return {"resources": {"cpus": 1, "memory_mb": 512, "gpus": request}}

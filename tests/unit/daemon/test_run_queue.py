@@ -15,6 +15,7 @@ from mosaic.daemon.run_queue import (
     Demand,
     choose,
     fits_machine,
+    memory_to_set_aside,
     misfits,
     waiting_reason,
 )
@@ -133,6 +134,23 @@ def test_misfits_name_the_field() -> None:
         "resources.memory_mb",
     ]
     assert misfits(Resources(4, 8000, GpuRequest(3)), MACHINE) == []
+    assert misfits(Resources(4, expected_memory_mb=9000), MACHINE) == []
+
+
+@pytest.mark.parametrize(
+    ("resources", "set_aside"),
+    [
+        (Resources(1, 600), 600),
+        (Resources(1, 600, expected_memory_mb=700), 600),
+        (Resources(1, expected_memory_mb=700), 700),
+        (Resources(1), 512),
+        (Resources(1, expected_memory_mb=9000), 8000),
+    ],
+)
+def test_the_limit_is_set_aside_or_what_a_run_without_one_is_expected_to_use(
+    resources: Resources, set_aside: int
+) -> None:
+    assert memory_to_set_aside(resources, 512, MACHINE) == set_aside
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from mosaic.export import parquet_table
 from mosaic.export.csv_table import CsvFormat
 from mosaic.export.episode_choice import parse_choice
 from mosaic.export.parquet_table import ParquetFormat
-from mosaic.export.table_export import export_tables
+from mosaic.export.played_episodes import LeftOutEpisode
+from mosaic.export.table_export import export_tables, missing_steps
 from mosaic.export.wide_metrics import WideMetrics
 from tests.unit.export.run_rows_samples import START, SampleRows, episode, series, step
 
@@ -178,3 +179,13 @@ def test_half_a_character_ends_no_export(tmp_path: Path, table_format: Any) -> N
     for is_wide in (False, True):
         done = export_tables(rows, tmp_path / f"{is_wide}", table_format, is_wide=is_wide)
         assert done.rows == {"metrics": 1, "episodes": 1}
+
+
+def test_episodes_without_steps_for_the_same_reason_are_one_sentence() -> None:
+    episodes = [LeftOutEpisode(n, "not recorded") for n in range(5000)]
+    episodes += [LeftOutEpisode(5000, "it differs"), LeftOutEpisode(5001, "not recorded")]
+    assert missing_steps(episodes) == [
+        "steps of 5000 episodes from 0 to 4999: not recorded",
+        "steps of episode 5000: it differs",
+        "steps of episode 5001: not recorded",
+    ]

@@ -29,6 +29,9 @@ RECORD = RunRecord(
     checkpoint_uri="runs/x/ppo.model",
     paths={"run_directory": "/home/of/run"},
 )
+SAVES_NONE = {
+    "metadata": {"worker": {"config": {"extras": {"algo_params": {"save_model": False}}}}}
+}
 
 
 def worker(name: str, can_load: bool) -> WorkerInfo:
@@ -69,13 +72,24 @@ def test_a_file_is_loaded_by_the_worker_that_can(tmp_path: Path) -> None:
     assert find(str(path), name="other").worker == "other"
 
 
-def test_a_run_without_checkpoint_is_refused_with_what_to_do() -> None:
-    with pytest.raises(ConfigError, match="no checkpoint") as over:
-        find("latest", replace(RECORD, checkpoint_uri=""))
-    with pytest.raises(ConfigError) as running:
-        find("latest", replace(RECORD, checkpoint_uri="", state=RunState.EXEC, outcome=None))
-    assert "ended before" in over.value.hint
-    assert "stop the run" in running.value.hint
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"outcome": Outcome.FAILED}, "ended before the first one"),
+        ({"outcome": Outcome.SUCCEEDED}, "--set save_model=true"),
+        ({"state": RunState.EXEC, "outcome": None}, "stop the run"),
+        ({"capabilities": {"supports_checkpointing": False}}, "the worker learner saves none"),
+        ({"config": SAVES_NONE}, "without save_model=false"),
+        ({"config": SAVES_NONE, "state": RunState.EXEC, "outcome": None}, "told to save none"),
+    ],
+)
+def test_a_run_without_checkpoint_is_refused_with_the_reason_and_what_to_do(
+    changes: dict[str, Any], words: str
+) -> None:
+    able: dict[str, Any] = {"capabilities": {"supports_checkpointing": True}}
+    with pytest.raises(ConfigError, match="no checkpoint") as caught:
+        find("latest", replace(RECORD, checkpoint_uri="", **{**able, **changes}))
+    assert words in caught.value.hint
 
 
 def test_a_path_that_is_not_there_is_called_a_path() -> None:

@@ -93,7 +93,7 @@ def test_no_candidate_is_an_unknown_run(text: str) -> None:
 def test_latest_of_nothing_says_how_to_begin() -> None:
     with pytest.raises(UnknownRunError) as caught:
         resolve_run(Lister([]), "latest")
-    assert "mosaic run" in caught.value.hint
+    assert "mosaic train" in caught.value.hint
 
 
 def test_a_group_stands_for_its_runs_oldest_first_and_each_counts_once() -> None:
@@ -107,3 +107,38 @@ def test_a_group_stands_for_its_runs_oldest_first_and_each_counts_once() -> None
     ]
     with pytest.raises(UnknownRunError):
         resolve_runs(lister, ["seeds", "nobody"])
+
+
+SEEDS = [replace(run, run_name=f"ours-seed{n}") for n, run in ((3, THIRD), (1, FIRST))]
+
+
+def test_the_name_without_the_seed_means_the_only_run_of_it() -> None:
+    lister = Lister([FOURTH, SEEDS[0], SECOND])
+    assert resolve_run(lister, "ours") == THIRD.run_id
+    assert resolve_runs(lister, ["ours"]) == [THIRD.run_id]
+
+
+def test_where_one_run_is_needed_a_group_is_told_and_none_is_picked() -> None:
+    lister = Lister([FOURTH, *SEEDS])
+    with pytest.raises(RequestError, match="'ours' is a group of 2 runs") as caught:
+        resolve_run(lister, "ours")
+    assert caught.value.details["candidates"] == [FIRST.run_id, THIRD.run_id]
+    assert resolve_runs(lister, ["ours"]) == [FIRST.run_id, THIRD.run_id]
+
+
+def test_a_run_of_that_very_name_comes_before_its_seeds() -> None:
+    own = replace(FOURTH, run_name="ours")
+    assert resolve_run(Lister([*SEEDS, own]), "ours") == own.run_id
+    assert resolve_runs(Lister([*SEEDS, own]), ["ours"]) == [own.run_id]
+
+
+def test_runs_of_the_same_name_are_no_group() -> None:
+    for resolve in (resolve_run, lambda lister, text: resolve_runs(lister, [text])):
+        with pytest.raises(RequestError, match="could be 2 runs"):
+            resolve(Lister(ALL), "twin")
+
+
+@pytest.mark.parametrize("text", ["", "our", "seed1", "-seed1", "ours-seed"])
+def test_a_piece_of_a_name_is_no_group(text: str) -> None:
+    with pytest.raises(UnknownRunError):
+        resolve_runs(Lister([*SEEDS]), [text])

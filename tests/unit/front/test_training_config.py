@@ -17,6 +17,7 @@ from mosaic.front.training_config import (
     label,
     parse_seeds,
     run_document,
+    train_document,
     training_settings,
 )
 
@@ -148,3 +149,11 @@ def test_seeds_that_make_no_sense(text: str) -> None:
 
 def test_a_label_has_nothing_that_could_be_a_path() -> None:
     assert label("../../etc/ALE/Pong-v5") == "-etc-ALE-Pong-v5"
+
+
+def test_a_training_has_a_memory_limit_only_where_one_is_given() -> None:
+    algorithm = AlgorithmInfo("ppo", "learner", "learns", memory_mb=3000)
+    free = parse_run_config(train_document(Training(algorithm, "CartPole-v1")))
+    assert (free.resources.memory_mb, free.resources.expected_memory_mb) == (None, 3000)
+    held = parse_run_config(train_document(Training(algorithm, "CartPole-v1", memory_mb=900)))
+    assert (held.resources.memory_mb, held.resources.expected_memory_mb) == (900, None)

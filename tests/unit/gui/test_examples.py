@@ -48,7 +48,7 @@ def test_training_goes_to_the_worker_of_the_algorithm() -> None:
     made = document(TRAIN, around(ACTOR, LEARNER))
     parse_run_config(made)
     assert made["entry_point"] == "learner"
-    assert made["resources"]["memory_mb"] == 3000
+    assert made["resources"]["expected_memory_mb"] == 3000
     config = made["metadata"]["worker"]["config"]
     assert (config["algo"], config["env_id"]) == ("ppo", "CartPole-v1")
     assert config["total_timesteps"] > 0

@@ -107,3 +107,17 @@ def test_v1_bounds_processes_where_v2_cannot(tmp_path: Path) -> None:
     assert not groups.can_kill
     assert groups.remove()
     assert not list(tmp_path.iterdir())
+
+
+def test_memory_is_what_the_kernel_could_not_take_back(tmp_path: Path) -> None:
+    (tmp_path / "memory.current").write_text("900000000\n")
+    (tmp_path / "memory.stat").write_text(
+        "anon 300000000\nfile 600000000\ninactive_file 350000000\nactive_file 200000000\n"
+    )
+    groups = ControlGroups([str(tmp_path / "without the controller"), str(tmp_path)])
+    assert groups.memory_bytes() == 350_000_000
+
+
+def test_no_group_counts_memory_where_the_controller_is_not_ours(tmp_path: Path) -> None:
+    assert ControlGroups([str(tmp_path)]).memory_bytes() is None
+    assert ControlGroups([]).memory_bytes() is None

@@ -35,10 +35,10 @@ def test_second_request_shortens_but_never_lengthens() -> None:
 @pytest.mark.parametrize(
     ("usage", "reason"),
     [
-        (Usage(processes=5, rss_mb=100), ""),
-        (Usage(processes=5, rss_mb=100.1), "memory_limit"),
-        (Usage(processes=6, rss_mb=1), "process_limit"),
-        (Usage(processes=6, rss_mb=101), "memory_limit"),
+        (Usage(processes=5, memory_mb=100), ""),
+        (Usage(processes=5, memory_mb=100.1), "memory_limit"),
+        (Usage(processes=6, memory_mb=1), "process_limit"),
+        (Usage(processes=6, memory_mb=101), "memory_limit"),
     ],
 )
 def test_limits_name_what_was_exceeded(usage: Usage, reason: str) -> None:
@@ -46,4 +46,4 @@ def test_limits_name_what_was_exceeded(usage: Usage, reason: str) -> None:
 
 
 def test_without_a_memory_limit_any_amount_is_fine() -> None:
-    assert exceeded_limit(Usage(processes=1, rss_mb=1e9), None, 5) == ""
+    assert exceeded_limit(Usage(processes=1, memory_mb=1e9), None, 5) == ""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.consent import field_at
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.daemon.launch.environment import build_environment
@@ -67,6 +68,14 @@ class LaunchCommand:
         if self.entry is None or self.entry.capabilities is None:
             return True
         return any(field_at(config.worker.config, name) for name in self.program_fields)
+
+    @property
+    def estimated_memory_mb(self) -> int:
+        """What its worker says it needs; what workers usually do, where nobody says anything."""
+        capabilities = self.entry.capabilities if self.entry else None
+        if capabilities is None:
+            return WorkerCapabilities.estimated_memory_mb
+        return capabilities.estimated_memory_mb
 
     @property
     def has_stdout_events(self) -> bool:

@@ -26,5 +26,22 @@ def check(subject: Subject) -> list[PreflightResult]:
         for misfit in misfits(resources, capacity)
         if not misfit.field.startswith(_GPU_FIELD)
     ]
-    wanted = f"{resources.cpus} of {capacity.cpus} CPUs, {resources.memory_mb} of "
-    return results or [PreflightResult(CHECK, True, f"{wanted}{capacity.memory_mb} MB")]
+    if results:
+        return results
+    memory = "memory without a limit"
+    if resources.memory_mb is not None:
+        memory = f"{resources.memory_mb} of {capacity.memory_mb} MB"
+    found = PreflightResult(CHECK, True, f"{resources.cpus} of {capacity.cpus} CPUs, {memory}")
+    expected = resources.expected_memory_mb or 0
+    return [found, _expectation(expected, capacity.memory_mb)] if expected else [found]
+
+
+def _expectation(expected_mb: int, total_mb: int) -> PreflightResult:
+    """No more than a warning: it may well get by with less."""
+    return PreflightResult(
+        CHECK,
+        expected_mb <= total_mb,
+        f"such a run usually needs {expected_mb} MB of memory; this machine has {total_mb} MB",
+        "" if expected_mb <= total_mb else "make what it keeps in memory smaller (buffer_size)",
+        required=False,
+    )

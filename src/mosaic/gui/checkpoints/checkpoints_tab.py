@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLay
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
+from mosaic.front.policy_reference import why_no_checkpoint
 from mosaic.gui.async_bridge import Task
 from mosaic.gui.checkpoints.card_facts import CardFacts
 from mosaic.gui.checkpoints.card_list import CardList
@@ -28,6 +29,7 @@ from mosaic.gui.state.checkpoint_cards import (
     with_checkpoints,
     with_worker,
 )
+from mosaic.gui.state.form_fields import sentence
 from mosaic.gui.state.launch_fields import WARM_START
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PlayTarget
@@ -129,13 +131,13 @@ class CheckpointsTab(RunTab):
         cards, problem = cards_of_run(record) if record is not None else ((), "")
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
-        is_over = record is not None and record.is_over
-        self.empty.show_text(
-            "No checkpoint" if is_over else "No checkpoint yet",
-            "It ended before the first one was saved."
-            if is_over
-            else "They appear here as the run saves them; stopping the run saves one.",
-        )
+        if record is not None and record.is_over:
+            self.empty.show_text("No checkpoint", f"{sentence(why_no_checkpoint(record))}.")
+        else:
+            self.empty.show_text(
+                "No checkpoint yet",
+                "They appear here as the run saves them; stopping the run saves one.",
+            )
         self._show_cards([replace(card, title=card.step_text) for card in cards], False)
 
     def _ask_all(self) -> None:

@@ -11,7 +11,7 @@ from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.front.human import amount, count, duration, moment
-from mosaic.front.run_words import origin_words
+from mosaic.front.run_words import memory_words, origin_words
 from mosaic.gui.state.tab_presence import object_in, worker_settings
 from mosaic.worker.summary import masked
 
@@ -165,7 +165,7 @@ def _resources(record: RunRecord, config: Mapping[str, Any]) -> tuple[Setting, .
     gpus = object_in(object_in(config, "resources"), "gpus").get("requested", 0)
     found = [
         Setting("cpus", count(record.cpus)),
-        Setting("memory", f"{count(record.memory_mb)} MB"),
+        Setting("memory", memory_words(record)),
         Setting("gpus", value_text(gpus)),
     ]
     if record.gpu_slots:

@@ -11,7 +11,6 @@ from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.front.training_config import Training, run_document, train_document
 from mosaic.wire.answers import WorkerInfo
 
-_MIN_MEMORY_MB = 1024
 _SCRIPTED = "heuristic"  # what workers call policies that somebody wrote by hand
 
 
@@ -130,7 +129,6 @@ def document(example: Example, around: Surroundings) -> dict[str, Any]:
         f"scripted-{example.env_id}",
         settings,
         cpus=worker.capabilities.cpu_cores,
-        memory_mb=max(_MIN_MEMORY_MB, 2 * worker.capabilities.estimated_memory_mb),
     )
 
 

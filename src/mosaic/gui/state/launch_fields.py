@@ -78,9 +78,9 @@ def resource_fields(health: Health | None) -> list[Field]:
         replace(field_of("cpus", cpus, section=RUN), title="CPUs", placeholder="auto"),
         replace(
             field_of("memory_mb", memory, section=RUN),
-            title="Memory",
+            title="Memory limit",
             unit="MB",
-            placeholder="auto",
+            placeholder="none",
         ),
     ]
 

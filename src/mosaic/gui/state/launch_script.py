@@ -130,7 +130,7 @@ class ScriptForm(LaunchForm):
     def footprint(self) -> Footprint:
         worker, value = self.worker_info, self.form.value
         needs = worker.capabilities if worker else None
-        memory = value("memory_mb") or (2 * needs.estimated_memory_mb if needs else 0)
+        memory = value("memory_mb") or (needs.estimated_memory_mb if needs else 0)
         cpus = value("cpus") or (needs.cpu_cores if needs else 1)
         return Footprint(1, cpus, memory, int(bool(value("use_gpu"))))
 

@@ -289,7 +289,7 @@ class TrainForm(LaunchForm):
         elif name is not None:
             refused.append("algo")
         footprint = self.footprint()
-        for key, needed in (("cpus", footprint.cpus), ("memory_mb", footprint.memory_mb)):
-            if rest.get(key) == needed:
-                del rest[key]  # what it would have got by itself
+        for key, usual in (("cpus", footprint.cpus), ("memory_mb", footprint.memory_mb)):
+            if rest.get(key) == usual:
+                del rest[key]  # nobody chose it: it is what every such run once got
         return [*refused, *self.form.load(rest)]

@@ -71,9 +71,8 @@ class WorkerForm(LaunchForm):
 
     def footprint(self) -> Footprint:
         resources = self._document()["resources"]
-        return Footprint(
-            1, resources["cpus"], resources["memory_mb"], resources["gpus"]["requested"]
-        )
+        memory = resources.get("memory_mb", self._capabilities.estimated_memory_mb)
+        return Footprint(1, resources["cpus"], memory, resources["gpus"]["requested"])
 
     def prepare(self) -> Callable[[], list[Document]]:
         document = self._document()
@@ -105,13 +104,18 @@ class WorkerForm(LaunchForm):
         chosen = {"env_id": self.state.env_id} if self.has_environment else {}
         return {**chosen, **{name: changed[name] for name in self._names() if name in changed}}
 
-    def _document(self) -> Document:
-        worker, changed = self.worker_info, self.form.changed_values()
+    @property
+    def _capabilities(self) -> WorkerCapabilities:
+        worker = self.worker_info
         known = worker.capabilities if worker is not None else None
+        return known or WorkerCapabilities(worker_type=self.worker)
+
+    def _document(self) -> Document:
+        changed = self.form.changed_values()
         return worker_document(
             WorkerRun(
                 self.worker,
-                known or WorkerCapabilities(worker_type=self.worker),
+                self._capabilities,
                 self._settings(),
                 name=label(changed.get("run_name") or ""),
                 cpus=changed.get("cpus"),

@@ -92,7 +92,7 @@ def _train_words(
         ("--seeds", training.seed if training.is_one_of_several else None, None),
         ("--name", training.name or None, None),
         ("--cpus", training.cpus, algorithm.cpus),
-        ("--memory-mb", training.memory_mb, algorithm.memory_mb),
+        ("--memory-mb", training.memory_mb, None),
         ("--priority", training.priority, None),
         ("--retries", training.retries, 0),
     ):

@@ -14,7 +14,7 @@ from mosaic.errors import ConfigError, RequestError
 from mosaic.front.catalogue import find_algorithm
 from mosaic.front.local_run import named_by
 from mosaic.front.policy_config import resuming_document
-from mosaic.front.policy_reference import PolicyReference
+from mosaic.front.policy_reference import PolicyReference, why_no_checkpoint
 from mosaic.front.script_config import WORKER as SCRIPT
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.state.examples import EXAMPLES, Start
@@ -59,9 +59,7 @@ def policy_of(record: RunRecord) -> PolicyTarget:
     if not record.checkpoint_uri or not record.paths:
         raise ConfigError(
             f"{record.run_name} has no checkpoint",
-            hint="it ended before the first one was saved"
-            if record.is_over
-            else "wait for the first one, or stop the run: stopping saves one",
+            hint=why_no_checkpoint(record),
         )
     return PolicyTarget(
         checkpoint=named_by(record, record.checkpoint_uri, "checkpoint_uri"),
