@@ -27,7 +27,7 @@ from mosaic.telemetry.recorded_episode import MAX_STEPS, TOO_LONG, RecordedEpiso
 from mosaic.telemetry.recording_scan import Block, read_object, read_payload, scan_blocks
 
 # Of core, and not of the worker that had the script watched: the recording is core's too.
-MAKER = "mosaic.watch.replay:make_environment"
+MAKER = "mosaic.injection.replay:make_environment"
 MAX_INDEX_BYTES = 64 * 2**20  # a row for each of two million episodes that all stand alone
 
 

@@ -25,9 +25,9 @@ from mosaic.injection.episode_file import EpisodeFile
 from mosaic.injection.layers import counting_and_recording
 from mosaic.injection.made_environment import NotRecordableError, how_it_was_made
 from mosaic.injection.packing import packed
+from mosaic.injection.replay import make_environment
 from mosaic.injection.tape import Recorded, Tape
 from mosaic.telemetry.recordings import RunRecordings
-from mosaic.watch.replay import make_environment
 
 SETTINGS = {
     "env_id": "CartPole-v1",

@@ -131,15 +131,16 @@ def _generator(state: Any) -> Any:
 
 def _from_json(space: Any, value: Any) -> Any:
     """What a dictionary, a tuple or a list in JSON was, as the action space has it."""
-    numpy: Any = importlib.import_module("numpy")
     try:
         name = type(space).__name__
         if name == "Dict":
             return {key: _from_json(part, value[key]) for key, part in space.spaces.items()}
         if name == "Tuple":
-            parts = zip(space.spaces, value, strict=True)
-            return tuple(_from_json(part, item) for part, item in parts)
+            if len(space.spaces) != len(value):
+                raise ValueError("it has another number of parts")
+            return tuple(map(_from_json, space.spaces, value))
         if name in ("Box", "MultiDiscrete", "MultiBinary"):
+            numpy: Any = importlib.import_module("numpy")
             return numpy.array(value, space.dtype).reshape(space.shape)
         return value
     except (TypeError, ValueError, KeyError) as error:
