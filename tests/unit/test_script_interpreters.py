@@ -102,6 +102,8 @@ def is_type(node: ast.expr) -> bool:
     """By its name: built in, or in capitals and small letters."""
     if isinstance(node, ast.Constant):
         return node.value is None
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        return False
     name = ast.unparse(node).partition("[")[0].rpartition(".")[2]
     is_named_so = name[:1].isupper() and not name.isupper()
     return is_named_so or isinstance(getattr(builtins, name, None), type) or name == "ndarray"

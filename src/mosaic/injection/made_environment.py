@@ -24,7 +24,7 @@ def how_it_was_made(env: Any) -> dict[str, Any]:
     Looks and changes nothing: `env.spec` of a wrapper, for example, would remember what it is
     now, which the script may still change.
     """
-    core = env.unwrapped
+    core = getattr(env, "unwrapped", env)
     if not any(kind.__module__.split(".")[0] == "gymnasium" for kind in type(core).__mro__):
         raise NotRecordableError("it is not of Gymnasium")
     spec = getattr(core, "spec", None)

@@ -75,6 +75,7 @@ class Recorder:
         self._steps_by_process: dict[int, int] = {}
         self._largest_metric_step = 0
         self._steps_in_episodes = 0
+        self._evaluations = 0
         self._has_real_episodes = False
         self._unfinished: Metric | None = None  # the return of an episode whose length may follow
         self._told = (0, 0)
@@ -162,20 +163,24 @@ class Recorder:
             self._take_episode(Episode(total_reward, length))
 
     def _take_episode(self, episode: Episode, **more: Any) -> None:
+        number = self._run.episodes + self._evaluations
         if episode.process and self._found_at is not None:
             count = more.get("count", 1)
-            place = Place(self._run.episodes, episode.process, episode.number, count)
-            self._found_at(place)
+            self._found_at(Place(number, episode.process, episode.number, count))
+        if episode.is_evaluation:
+            self._evaluations += 1
+            more["purpose"] = "evaluation"
         self._run.episode(
-            episode_index=self._run.episodes,
+            episode_index=number,
             total_reward=episode.total_reward,
             steps=episode.length,
             terminated=not episode.is_truncated,
             truncated=episode.is_truncated,
             metadata={"env": episode.env, **more},
         )
-        self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + episode.length)
-        self._advance()
+        if not episode.is_evaluation:
+            self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + episode.length)
+            self._advance()
 
     def _take_episodes(self, message: Episodes) -> None:
         """One event stands for all of them; how many there were is told by the progress."""
