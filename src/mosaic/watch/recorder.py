@@ -75,7 +75,7 @@ class Recorder:
         self._steps_by_process: dict[int, int] = {}
         self._largest_metric_step = 0
         self._steps_in_episodes = 0
-        self._evaluations = 0
+        self._evaluations = self._steps_in_evaluation = 0
         self._has_real_episodes = False
         self._unfinished: Metric | None = None  # the return of an episode whose length may follow
         self._told = (0, 0)
@@ -108,7 +108,9 @@ class Recorder:
             case Note():
                 self._note(message.text)
             case Vectors():
-                self._missing_returns.vectors_were_made(message.gymnasium)
+                self._missing_returns.vectors_were_made(
+                    message.gymnasium, self._clock(), is_looked_for=message.is_looked_for
+                )
             case Folder():
                 if len(self.folders) < MAX_FOLDERS:
                     self.folders[message] = None
@@ -169,6 +171,7 @@ class Recorder:
             self._found_at(Place(number, episode.process, episode.number, count))
         if episode.is_evaluation:
             self._evaluations += 1
+            self._steps_in_evaluation += episode.length
             more["purpose"] = "evaluation"
         self._run.episode(
             episode_index=number,
@@ -205,7 +208,9 @@ class Recorder:
 
     def _look_for_returns(self) -> None:
         if self._has_real_episodes:
-            alarm = self._missing_returns.alarm(self.last_step, self._run.episodes)
+            steps = self.last_step + self._steps_in_evaluation
+            episodes = self._run.episodes + self._evaluations
+            alarm = self._missing_returns.alarm(steps, episodes, self._clock())
             if alarm is not None:
                 self._note(alarm)
 

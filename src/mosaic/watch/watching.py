@@ -67,6 +67,7 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
 
         def tick() -> None:
             recorder.tick()
+            notes.keep()
             if index:
                 index.flush()
 

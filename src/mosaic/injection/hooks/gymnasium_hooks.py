@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from mosaic.injection.hooks.gymnasium_compat import restore_old_behaviour
@@ -17,6 +17,7 @@ from mosaic.injection.session import Session
 # What `make` puts around an environment. Innermost classes are followed too, for environments that
 # a script makes without it.
 _WRAPPERS = ("TimeLimit", "OrderEnforcing")
+_NEAREST_FRAMES = 12  # that are looked at
 # What runs in the processes of an AsyncVectorEnv, in any version.
 _WORKERS = ("_async_worker", "_worker", "_worker_shared_memory")
 
@@ -120,13 +121,37 @@ def _tell_of_vectors(module: ModuleType, session: Session) -> None:
     """A script that does not say how they reset may not know that this has changed."""
     vector: Any = sys.modules[f"{module.__name__}.vector"]
 
-    is_told = False
+    told: set[bool] = set()
 
     def made(envs: Any, *args: Any, **kwargs: Any) -> None:
-        nonlocal is_told
-        if not is_told and "autoreset_mode" not in kwargs:
-            is_told = True
-            session.bridge.vectors(module.__version__)
+        if "autoreset_mode" not in kwargs and True not in told:
+            is_looked_for = looks_for_final_info(sys._getframe(1))
+            if is_looked_for not in told:
+                told.add(is_looked_for)
+                session.bridge.vectors(module.__version__, is_looked_for=is_looked_for)
 
     for kind in (vector.SyncVectorEnv, vector.AsyncVectorEnv):
         also(kind, "__init__", made, session.complaints)
+
+
+def looks_for_final_info(frame: FrameType | None) -> bool:
+    """Whether a function that is running has been written for vectors that have it, and not for
+    those that have `_episode` instead."""
+    for _ in range(_NEAREST_FRAMES):
+        if frame is None:
+            break
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("mosaic", "gymnasium"):
+            constants = _constants(frame.f_code)
+            if "final_info" in constants and "_episode" not in constants:
+                return True
+        frame = frame.f_back
+    return False
+
+
+def _constants(code: CodeType) -> set[Any]:
+    """Those of the functions within included."""
+    found = {value for value in code.co_consts if isinstance(value, str)}
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            found |= _constants(value)
+    return found
