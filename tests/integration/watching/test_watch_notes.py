@@ -122,6 +122,30 @@ def test_a_script_with_a_module_of_our_name_gets_its_own(mosaic: Watcher) -> Non
     assert note.startswith("the script has a module mosaic of its own")
 
 
+def test_a_module_of_our_name_on_the_path_is_the_scripts_and_kills_nobody(
+    mosaic: Watcher,
+) -> None:
+    (mosaic.folder / "lib" / "mosaic").mkdir(parents=True)
+    mosaic.script("lib/mosaic/__init__.py", "COLOUR = 'blue'")
+    mosaic.script("train.py", "from mosaic import COLOUR; print(COLOUR)")
+    path = str(mosaic.folder / "lib")
+    record = mosaic.record("--env", f"PYTHONPATH={path}", "--", sys.executable, "train.py")
+    assert mosaic.log(record.run_id, "stdout") == "blue\n"
+    (note,) = mosaic.notes(record.run_id)
+    assert note.startswith(f"{path} on PYTHONPATH has a module mosaic, which is not ours")
+
+    (mosaic.folder / "other").mkdir()
+    mosaic.script("other/tiles.py", "COLOUR = 'red'")
+    mosaic.script("train.py", "import os, tiles; print(tiles.COLOUR, os.environ['PYTHONPATH'])")
+    path = str(mosaic.folder / "other")
+    record = mosaic.record("--env", f"PYTHONPATH={path}", "--", sys.executable, "train.py")
+    assert mosaic.notes(record.run_id) == []
+    shown = mosaic.log(record.run_id, "stdout")
+    assert shown.startswith("red ")
+    assert shown.endswith(f":{path}\n")
+    assert "trainer/sdk:" not in shown, "the worker's way to us is not the script's"
+
+
 def test_metrics_that_are_not_finite_are_kept_as_they_are(mosaic: Watcher) -> None:
     mosaic.script(
         "train.py",
