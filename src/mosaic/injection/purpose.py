@@ -15,6 +15,7 @@ TRAINING, EVALUATION = "training", "evaluation"
 # By its name alone: also what evolution strategies do to learn is called so. It is evaluation in a
 # script that trains in another way too.
 PERHAPS = "perhaps evaluation"
+_UNKNOWN = "not looked at yet"
 
 _EVALUATING = {"eval", "evals", "evaluate", "evaluation", "evaluations", "evaluator"}
 _TRAINING = {"train", "training", "learn", "fit"}
@@ -64,21 +65,23 @@ class Purposes:
 
     def __init__(self) -> None:
         self._has_trained = False
-        # By the code's id, which is its own as long as it is kept here.
-        self._known: dict[int, tuple[CodeType, str | None]] = {}
+        self._known: dict[int, str | None] = {}  # by the id of a function's code
+        self._codes: list[CodeType] = []  # which is its own as long as it is kept
 
     def is_evaluation(self, *, is_kept_for_it: bool = False) -> bool:
         """The innermost function that says anything decides. Takes about a microsecond."""
-        known = self._known
-        purpose = None
+        known = self._known.get
+        purpose: str | None = None
         frame: FrameType | None = sys._getframe(1)
         for _ in range(_MOST_FRAMES):
             if frame is None:
                 break
-            found = known.get(id(frame.f_code))
-            purpose = self._examined(frame) if found is None else found[1]
+            purpose = known(id(frame.f_code), _UNKNOWN)
             if purpose is not None:
-                break
+                if purpose is _UNKNOWN:
+                    purpose = self._examined(frame)
+                if purpose is not None:
+                    break
             frame = frame.f_back
         if purpose == EVALUATION:
             return True
@@ -90,9 +93,11 @@ class Purposes:
     def _examined(self, frame: FrameType) -> str | None:
         if len(self._known) >= _MOST_CODES:  # a script that makes functions without end
             self._known.clear()
+            self._codes.clear()
         code = frame.f_code
         purpose = purpose_of(code.co_name, str(frame.f_globals.get("__name__", "")))
-        self._known[id(code)] = code, purpose
+        self._codes.append(code)
+        self._known[id(code)] = purpose
         return purpose
 
 
