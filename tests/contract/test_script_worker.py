@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +22,12 @@ def config(*arguments: str) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _no_pipe_left() -> Iterator[None]:
-    """The run host removes the pipe of a worker that was killed; these tests have none."""
+    """The run host removes the bridge of a worker that was killed; these tests have none."""
     yield
     for pipe in Path("/dev/shm").glob(f"mosaic.{RUN_ID}.bridge-*"):
         owner = Path("/proc") / pipe.name.rpartition("-")[2]
         if not owner.exists():
-            pipe.unlink(missing_ok=True)
+            shutil.rmtree(pipe, ignore_errors=True)
 
 
 class TestScriptWorker(WorkerContract):

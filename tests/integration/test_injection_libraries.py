@@ -157,8 +157,10 @@ print(gym.__version__)
     assert not stage.watched(script).of_kind("vectors"), "it says what it wants"
     outcome = stage.watched(script.replace("made, ", "made) # "))
     assert outcome.of_kind("vectors") == [
-        {"kind": "vectors", "gymnasium": outcome.output.strip()},
+        {"kind": "vectors", "gymnasium": outcome.output.strip(), "is_looked_for": False},
     ]
+    looking = stage.watched(script.replace("made, ", "made) # ") + 'print("final_info")')
+    assert [message["is_looked_for"] for message in looking.of_kind("vectors")] == [True]
     assert not stage.watched(script.replace("made, ", "made) # "), is_old=True).of_kind("vectors")
 
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mosaic.cli.failures import INTERRUPTED, outcome_status
 from mosaic.cli.interruption import certain_interrupt
-from mosaic.cli.run_view import progress_line, say_end
+from mosaic.cli.run_view import note_line, progress_line, say_end
 from mosaic.cli.terminal import cut, is_terminal, printable, say, say_aside, say_json
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.human import duration
-from mosaic.front.run_words import progress_parts, remaining_s, state_word
+from mosaic.front.run_words import progress_parts, remaining_s, remarks_of, state_word
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
 
-PLAIN_INTERVAL_S = 2.0
+PLAIN_INTERVAL_S = REMARKS_INTERVAL_S = 2.0
 CLOCK_WIDTH = len("0:00:00")
 GAPS = 6  # between six columns, and one to spare
 
@@ -32,6 +32,7 @@ class View(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
     def show(self, record: RunRecord) -> None: ...
+    def note(self, remark: str) -> None: ...
 
 
 class SilentView:
@@ -42,6 +43,9 @@ class SilentView:
         pass
 
     def show(self, record: RunRecord) -> None:
+        pass
+
+    def note(self, remark: str) -> None:
         pass
 
 
@@ -61,6 +65,9 @@ class PlainView(SilentView):
         if word != self._last_word or now - self._said_at >= self._interval_s:
             self._last_word, self._said_at = word, now
             say(progress_line(record))
+
+    def note(self, remark: str) -> None:
+        say(note_line(remark))
 
 
 class LiveView:
@@ -118,6 +125,30 @@ class LiveView:
             eta=eta,
         )
 
+    def note(self, remark: str) -> None:
+        """Above the line, where it stays."""
+        from rich.text import Text
+
+        self._progress.console.print(Text.from_ansi(note_line(remark)))
+
+
+class Remarks:
+    """What people should know about a run, said as soon as it is known, each once."""
+
+    def __init__(self, client: TrainerClient, run_id: str) -> None:
+        self._client, self._run_id = client, run_id
+        self._said: set[str] = set()
+        self._next_look = time.monotonic() + REMARKS_INTERVAL_S
+
+    def say_new(self, view: View) -> None:
+        if time.monotonic() < self._next_look:
+            return
+        for remark in remarks_of(self._client.get_run(self._run_id)):
+            if remark not in self._said:
+                self._said.add(remark)
+                view.note(remark)
+        self._next_look = time.monotonic() + REMARKS_INTERVAL_S
+
 
 def choose_view(as_json: bool) -> View:
     if as_json:
@@ -138,10 +169,12 @@ def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
     try:
         with certain_interrupt(say_goodbye):
             with choose_view(as_json) as view:
+                remarks = Remarks(client, run_id)
                 for record in client.watch([run_id]):
                     view.show(record)
                     if record.is_over:
                         break
+                    remarks.say_new(view)
             record = client.get_run(run_id)
     except KeyboardInterrupt:
         say_goodbye()

@@ -57,7 +57,11 @@ def say_end(record: RunRecord) -> None:
     if record.outcome is Outcome.FAILED:
         say_failure(record)
     for remark in remarks_of(record):
-        say(f"  {paint('note:', 'yellow')} {printable(remark)}")
+        say(note_line(remark))
+
+
+def note_line(remark: str) -> str:
+    return f"  {paint('note:', 'yellow')} {printable(remark)}"
 
 
 def say_failure(record: RunRecord) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from typing import Any
 
 EVENT_SCHEMA_VERSION = 1
@@ -19,7 +19,7 @@ PROTOCOL = "MOSAIC/1"
 MAX_LINE_BYTES = 1_048_576
 
 
-class EventType(StrEnum):
+class EventType(str, Enum):  # noqa: UP042
     WORKER_REGISTERED = "worker_registered"
     STEP = "step"
     EPISODE = "episode"
@@ -33,6 +33,9 @@ class EventType(StrEnum):
     RUN_COMPLETED = "run_completed"
     RUN_FAILED = "run_failed"
     RUN_CANCELLED = "run_cancelled"
+
+    # As a StrEnum has it, which is of Python 3.11: interpreters of scripts import this module.
+    __str__ = str.__str__
 
 
 SAMPLE_TYPES = frozenset({EventType.STEP, EventType.EPISODE, EventType.METRIC})
@@ -120,6 +123,6 @@ def finite_json(value: Any) -> Any:
         return number_to_json(value)
     if isinstance(value, dict):
         return {str(key): finite_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [finite_json(item) for item in value]
     return value

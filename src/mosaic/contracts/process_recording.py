@@ -26,6 +26,7 @@ _CHECK = struct.Struct("<I")
 _HEAD_BYTES = 4  # before the JSON: its length
 ROW_BYTES = _ROW.size + _CHECK.size
 _NAME = re.compile(r"attempt-([0-9]+)\.process-([0-9]+)\.rec")
+_INDEX_NAME = re.compile(r"attempt-([0-9]+)" + re.escape(INDEX_SUFFIX))
 
 
 class Place(NamedTuple):
@@ -57,6 +58,12 @@ def process_file_name(attempt: int, process: int) -> str:
 
 def index_name(attempt: int) -> str:
     return f"attempt-{attempt}{INDEX_SUFFIX}"
+
+
+def index_of(path: Path) -> int | None:
+    """The attempt; None when this is not the name of an index."""
+    match = _INDEX_NAME.fullmatch(path.name)
+    return int(match[1]) if match else None
 
 
 def process_file_of(path: Path) -> tuple[int, int] | None:

@@ -59,11 +59,10 @@ class Recordings:
         written = None
         try:
             written = read_episode(files.recordings, episode_index, attempt)
-            if written is None and (reason := why_not_recorded(files.recordings)):
-                gap = f"its recording ended before: {reason}"
-            elif written is None and not record.is_over and files.recordings.is_dir():
-                # Recordings are written about once a second.
-                gap = "its recording is not written yet, as the run is going on; ask again soon"
+            if written is None:
+                gap = why_not_recorded(
+                    files.recordings, episode_index, attempt, is_over=record.is_over
+                )
         except CorruptStoreError as error:
             gap = error.message
         told = recorded_steps(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
+from typing import Any
 
 from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
 from mosaic.contracts.run_record import Origin, RunRecord
@@ -99,8 +100,10 @@ def progress_parts(record: RunRecord) -> list[str]:
 
 
 def remarks_of(record: RunRecord) -> list[str]:
-    """What the worker wants people to know; nothing where the run is on another machine."""
+    """What the worker wants people to know: of the whole record, or where its files are here."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        manifest = parse_json(read_regular(Path(record.paths["manifest"]), MAX_MANIFEST_BYTES))
+        manifest: Any = record.manifest
+        if not manifest:
+            manifest = parse_json(read_regular(Path(record.paths["manifest"]), MAX_MANIFEST_BYTES))
         return [str(remark) for remark in manifest["metadata"]["remarks"]]
     return []

@@ -98,8 +98,8 @@ class Bridge:
     def note(self, text: str) -> None:
         self._message(kind="note", text=text)
 
-    def vectors(self, gymnasium: str) -> None:
-        self._message(kind="vectors", gymnasium=gymnasium)
+    def vectors(self, gymnasium: str, *, is_looked_for: bool) -> None:
+        self._message(kind="vectors", gymnasium=gymnasium, is_looked_for=is_looked_for)
 
     def tensorboard(self, path: str) -> None:
         self._message(kind="tensorboard", path=path)

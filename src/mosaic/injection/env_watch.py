@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from mosaic.contracts.ledger import TRUNCATED
+from mosaic.contracts.ledger import EVALUATION, TRUNCATED
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.injection.tape import NOTHING, Recorded, Tape
 
@@ -48,14 +48,17 @@ class EnvWatch:
     """
 
     __slots__ = (
+        "_evaluation_steps",
         "_is_over",
         "_report",
         "_returns",
-        "_steps_before",
+        "_training_steps",
         "_zero",
         "acted",
         "earned",
         "episodes",
+        "is_evaluation",
+        "is_kept_for_evaluation",
         "is_new",
         "is_resetting",
         "last_reward",
@@ -67,6 +70,7 @@ class EnvWatch:
         "steps",
         "tap",
         "tape",
+        "told_purpose",
         "total",
     )
 
@@ -85,7 +89,12 @@ class EnvWatch:
         self._zero: Any = 0.0
         self.steps, self.total = 0, self._zero
         self.episodes, self.last_reward = 0, 0.0
-        self._steps_before = 0
+        # Of earlier episodes.
+        self._training_steps = self._evaluation_steps = 0
+        self.is_evaluation = False  # the current episode is
+        self.is_kept_for_evaluation = False
+        # By another process, which steps this environment: whether it is for evaluation.
+        self.told_purpose: bool | None = None
         self._is_over = False
         self._returns: deque[float] = deque(maxlen=_ROLLING)
 
@@ -95,21 +104,26 @@ class EnvWatch:
         return self.steps + len(self.rewards)
 
     @property
-    def all_steps(self) -> int:
-        return self._steps_before + self.length
+    def training_steps(self) -> int:
+        return self._training_steps if self.is_evaluation else self._training_steps + self.length
 
     def forget_steps(self) -> None:
         """After a fork: they are the parent's."""
-        self._steps_before = -self.length
+        self._training_steps = 0 if self.is_evaluation else -self.length
+        self._evaluation_steps = 0
 
     def count(self, reward: Any) -> None:
         """A step that no tape keeps, in a process that records."""
         self.steps += 1
         self.total += reward
 
-    def start_episode(self) -> None:
+    def start_episode(self, is_evaluation: bool = False) -> None:
         """With the outermost reset, which says when it is done."""
-        self._steps_before += self.steps + len(self.rewards)
+        if self.is_evaluation:
+            self._evaluation_steps += self.steps + len(self.rewards)
+        else:
+            self._training_steps += self.steps + len(self.rewards)
+        self.is_evaluation = is_evaluation
         self.steps, self.total, self._is_over = 0, self._zero, False
         if self.rewards:
             self.rewards = []
@@ -134,6 +148,8 @@ class EnvWatch:
             self.episodes += 1
             self._returns.append(total)
             flags = 0 if terminated else TRUNCATED
+            if self.is_evaluation:
+                flags |= EVALUATION
             self._report(total, self.steps, self.number, flags, recorded)
         if self.tap.is_due:
             self.last_reward = float(reward)
@@ -156,7 +172,8 @@ class EnvWatch:
     def metrics(self) -> Metrics:
         returns = self._returns
         rolling = sum(returns) / len(returns) if returns else 0.0
-        return Metrics(self.all_steps, self.episodes, self.last_reward, rolling)
+        steps = self._training_steps + self._evaluation_steps + self.length
+        return Metrics(steps, self.episodes, self.last_reward, rolling)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copied or pickled environment is another one: it is watched when it is reset, and its

@@ -1,25 +1,29 @@
 """Counting steps in one layer of each environment: the outermost of those we know.
 
-An environment is a stack of wrappers. We follow `reset` of a few of their classes; the first one
-that is entered is the outermost, and the `step` of its class, of no other, counts from then on.
-Classes are changed, not instances: copies and pickles of environments stay what they are.
+An environment is a stack of wrappers. We follow `reset` of a few of their classes, and of every
+innermost one; the first one that is entered is the outermost, and the `step` of its class, of no
+other, counts from then on. Classes are changed, not instances: copies and pickles of environments
+stay what they are.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import weakref
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.env_watch import EnvWatch, within
-from mosaic.injection.watches import Watches
+from mosaic.injection.purpose import is_kept_for_evaluation
+from mosaic.injection.watches import Watches, innermost
 
 Step = Callable[..., Any]
 Unwatched = Callable[[Any, Exception], None]  # an environment that cannot be counted, and why
+_ORIGINAL = "_mosaic_original"  # of a method in place of which ours stands
 
 
 class Layers:
@@ -27,6 +31,7 @@ class Layers:
         self._watches, self._complaints = watches, complaints
         self._counting: dict[type, Step] = {}  # and the step it had before
         self._special: dict[type, Callable[..., Step]] = {}
+        self._resets: set[CodeType] = set()  # our own
 
     def count_with(self, kind: type, make: Callable[..., Step]) -> None:
         """A step of its own that counts, for a class that can do with less than ours.
@@ -35,17 +40,25 @@ class Layers:
         """
         self._special[kind] = make
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # With a class that is pickled by value: what we put there does nothing elsewhere.
+        return type(None), ()
+
     def follow_reset(self, kind: type, *, is_innermost: bool = False) -> None:
-        original: Any = kind.__dict__.get("reset")
-        if not isinstance(original, FunctionType):
-            return
-        begin, known = self._begin, self._watches.known
+        written: Any = kind.__dict__.get("reset")
+        if written is None or as_written(written) is not written:
+            return  # it has none of its own, or one that is followed
+        original = as_function(written)
+        known = self._watches.known
+        layers: Layers | None = self
 
         def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if layers is None:  # see __reduce__
+                return original(self, *args, **kwargs)
             mine = known.get(id(self)) if is_innermost else getattr(self, "_mosaic_watch", None)
             if mine is not None and (mine.outer or mine).is_resetting:
                 return original(self, *args, **kwargs)  # within the outermost one
-            watch = begin(self, mine)
+            watch = layers._begin(self, mine)
             if watch is not None and watch.tape is not None:
                 if args:
                     watch.tape.give_up("its reset has arguments without a name")
@@ -59,10 +72,12 @@ class Layers:
 
         def usual_reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
             """The same, where arguments need not be gathered first."""
+            if layers is None:
+                return original(self, seed=seed, options=options)
             mine = known.get(id(self)) if is_innermost else getattr(self, "_mosaic_watch", None)
             if mine is not None and (mine.outer or mine).is_resetting:
                 return original(self, seed=seed, options=options)
-            watch = begin(self, mine)
+            watch = layers._begin(self, mine)
             if watch is not None and watch.tape is not None:
                 watch.tape.begin(seed, options)
             try:
@@ -73,7 +88,17 @@ class Layers:
 
         is_usual = _names_and_defaults(original) == _names_and_defaults(usual_reset)
         followed = usual_reset if is_usual else reset
-        kind.reset = functools.wraps(original)(followed)  # type: ignore[attr-defined]
+        self._resets.add(followed.__code__)
+        kind.reset = in_place_of(written, followed)  # type: ignore[attr-defined]
+
+    def follow_class_of(self, env: Any) -> None:
+        """For one that is of no library, so that its classes are not known."""
+        try:
+            for kind in type(env).__mro__:
+                if kind.__dict__.get("reset") is not None:
+                    self.follow_reset(kind, is_innermost=True)
+        except Exception as error:  # noqa: BLE001  # the script has it all the same
+            self._watches.not_counted(env, error)
 
     def follow_close(self, kind: type) -> None:
         original = kind.__dict__.get("close")
@@ -84,7 +109,7 @@ class Layers:
         @functools.wraps(original)
         def close(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
-                watches.close(self.unwrapped)
+                watches.close(innermost(self))
             except Exception as error:  # noqa: BLE001  # the script closes its environment anyway
                 complaints.say("closing the live view", error)
             return original(self, *args, **kwargs)
@@ -94,22 +119,28 @@ class Layers:
     def _begin(self, env: Any, mine: EnvWatch | None) -> EnvWatch | None:
         """The outermost reset of an environment begins; None when it is not to be watched."""
         if mine is not None and mine.outer is None and not mine.is_new:
-            mine.start_episode()
+            mine.start_episode(self._watches.begins_evaluation(mine))
             return mine
         try:
             watch = self._watch_of(env)
+            if watch is not None:
+                watch.start_episode(self._watches.begins_evaluation(watch))
         except Exception as error:  # noqa: BLE001  # the script resets its environment anyway
-            self._complaints.say(f"watching {type(env).__name__}", error)
+            self._watches.not_counted(env, error)
             return None
-        if watch is not None:
-            watch.start_episode()
         return watch
 
     def _watch_of(self, env: Any) -> EnvWatch | None:
-        unwrapped = env.unwrapped
+        unwrapped = innermost(env)
         if getattr(unwrapped, "num_envs", None) is not None:
             return None  # a vector of environments, which older versions call one
+        if id(unwrapped) not in self._watches.known:
+            whole = self._reset_around()
+            if whole is not None:
+                self._watches.add_part(unwrapped, whole)
         watch = self._watches.of(unwrapped)
+        if watch.outer is not None:
+            return None  # a part of another environment
         if watch.is_resetting:
             # A wrapper that is seen for the first time. Not the innermost one: Python finds the
             # attributes of an object more slowly once there are more than thirty.
@@ -120,12 +151,26 @@ class Layers:
             self._hand_over(watch, env)
         return watch
 
+    def _reset_around(self) -> EnvWatch | None:
+        """Of another environment, whose reset is running: it uses the one that is reset now."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code in self._resets:
+                watch: EnvWatch | None = frame.f_locals.get("watch")
+                if watch is not None:
+                    return watch
+            frame = frame.f_back
+        return None
+
     def _hand_over(self, watch: EnvWatch, env: Any) -> None:
         before = None if watch.owner is None else watch.owner()
         if before is not None:
             object.__setattr__(before, "_mosaic_watch", within(watch))
-        kind = next(kind for kind in type(env).__mro__ if "step" in kind.__dict__)
+        kind = next((kind for kind in type(env).__mro__ if "step" in kind.__dict__), None)
+        if kind is None:
+            raise TypeError("its class has no step")
         self._count_in(kind)
+        watch.is_kept_for_evaluation = is_kept_for_evaluation(innermost(env))
         watch.layer, watch.owner = kind, weakref.ref(env)
         object.__setattr__(env, "_mosaic_watch", watch)
         self._watches.load_tape(watch, env)
@@ -133,26 +178,24 @@ class Layers:
     def _count_in(self, kind: type) -> None:
         if kind in self._counting:
             return
-        original = kind.__dict__["step"]
-        if not isinstance(original, FunctionType):
-            raise TypeError("its step is not a Python function")
-        self._counting[kind] = original
+        # Of another class that counts, it may be: as it was written.
+        self._counting[kind] = as_written(kind.__dict__["step"])
         # A wrapper may inherit from another one that counts as well: those look twice.
         related = [
             other for other in self._counting if issubclass(kind, other) or issubclass(other, kind)
         ]
         for other in related:
-            original = self._counting[other]
-            step = self._counted(original, other, has_relatives=len(related) > 1)
-            other.step = functools.wraps(original)(step)  # type: ignore[attr-defined]
+            written = self._counting[other]
+            step = self._counted(as_function(written), other, has_relatives=len(related) > 1)
+            other.step = in_place_of(written, step)  # type: ignore[attr-defined]
 
     def _counted(self, original: Step, kind: type, *, has_relatives: bool) -> Step:
-        complaints = self._complaints
+        watches = self._watches
 
         def unwatched(env: Any, error: Exception) -> None:
             # It has no watch, or that of the one it is a copy of (None): not reset since.
             if env.__dict__.get("_mosaic_watch") is not None:
-                complaints.say(f"counting the steps of {kind.__name__}", error)
+                watches.not_counted(env, error)
             object.__setattr__(env, "_mosaic_watch", within(None))
 
         is_old = kind.__module__.split(".")[0] == "gym"
@@ -245,6 +288,31 @@ def counting_any(original: Step, layer: type, unwatched: Unwatched) -> Step:
         return result
 
     return step
+
+
+def in_place_of(written: Any, ours: Step) -> Step:
+    """Our method, as the one in whose place it stands to whoever looks at it."""
+    wrapped = functools.wraps(written)(ours)
+    setattr(wrapped, _ORIGINAL, written)
+    return wrapped
+
+
+def as_written(method: Any) -> Any:
+    """A method of a class without ours in its place."""
+    return method.__dict__.get(_ORIGINAL, method) if isinstance(method, FunctionType) else method
+
+
+def as_function(method: Any) -> Step:
+    """Compiled methods, partial ones and other descriptors can be called like those of Python."""
+    if isinstance(method, FunctionType):
+        return method
+    if not hasattr(method, "__get__"):
+        raise TypeError("its methods are no functions")
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method.__get__(self, type(self))(*args, **kwargs)
+
+    return call
 
 
 def _takes_only_an_action(step: Step) -> bool:

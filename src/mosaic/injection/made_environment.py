@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 # Wrappers that pass actions and rewards on as they are. Others change what the environment gets or
@@ -12,6 +13,10 @@ _TRANSPARENT = {
     "stable_baselines3": ("Monitor",),
 }
 _NOT_OF_THE_EPISODE = ("render_mode",)
+# A limit of rl-zoo3, in place of Gymnasium's: where an episode terminates with its last step, it is
+# not cut off as well.
+_SPARING_LIMIT = ("rl_zoo3", "PatchedTimeLimit")
+SPARES = "limit_spares_terminated"  # the setting that tells, where it is so
 
 
 class NotRecordableError(Exception):
@@ -24,7 +29,7 @@ def how_it_was_made(env: Any) -> dict[str, Any]:
     Looks and changes nothing: `env.spec` of a wrapper, for example, would remember what it is
     now, which the script may still change.
     """
-    core = env.unwrapped
+    core = getattr(env, "unwrapped", env)
     if not any(kind.__module__.split(".")[0] == "gymnasium" for kind in type(core).__mro__):
         raise NotRecordableError("it is not of Gymnasium")
     spec = getattr(core, "spec", None)
@@ -34,7 +39,7 @@ def how_it_was_made(env: Any) -> dict[str, Any]:
     return {
         "env_id": str(spec.id),
         "kwargs": _as_json(kwargs),
-        "max_episode_steps": _time_limit(env, core),
+        **_time_limit(env, core),
         "entry_point": _entry_point(spec.entry_point),
     }
 
@@ -58,16 +63,20 @@ def _is_same(copy: Any, value: Any) -> bool:
     return type(copy) is type(value) and (copy == value or value != value)
 
 
-def _time_limit(env: Any, core: Any) -> int | None:
-    limits = []
+def _time_limit(env: Any, core: Any) -> dict[str, Any]:
+    limits, sparing = [], []
     while env is not core:
         name, package = type(env).__name__, type(env).__module__.split(".")[0]
         if package == "gymnasium" and name == "TimeLimit":
             limits.append(int(env._max_episode_steps))
+        elif (package, name) == _SPARING_LIMIT:
+            sparing.append(int(env._max_episode_steps))
         elif name not in _TRANSPARENT.get(package, ()):
             raise NotRecordableError(f"{name} is between it and the wrapper that is counted")
         env = env.env
-    return min(limits) if limits else None
+    if sparing and min(sparing) < min(limits, default=math.inf):
+        return {"max_episode_steps": min(sparing), SPARES: True}
+    return {"max_episode_steps": min(limits) if limits else None}
 
 
 def _entry_point(entry_point: Any) -> str:

@@ -12,6 +12,7 @@ from mosaic.injection.complaints import Complaints
 from mosaic.injection.episode_file import DEFAULT_LIMIT, EpisodeFile
 from mosaic.injection.layers import Layers
 from mosaic.injection.leaving import before_leaving
+from mosaic.injection.subclasses import Subclasses
 from mosaic.injection.variables import (
     ATTEMPT,
     BRIDGE,
@@ -35,8 +36,10 @@ class Session:
         lane = Lane(settings, self._no_view) if settings.is_on else None
         is_recording = episode_file is not None
         watches = Watches(self.bridge, lane, self.note, is_recording=is_recording)
+        self.watches = watches
         self.layers = Layers(watches, complaints)
-        self.vectors = VectorLayers(watches, complaints)
+        self.vectors = VectorLayers(watches)
+        self.subclasses = Subclasses(complaints)
 
     def _episode_file(self, variables: Mapping[str, str]) -> EpisodeFile | None:
         folder = variables.get(RECORDINGS, "")

@@ -1,18 +1,18 @@
-"""Vectors whose environments are no objects of their own: EnvPool, and Gymnasium's fast ones.
+"""Vectors whose environments are no objects of their own: EnvPool, Gymnasium's fast ones, others.
 
-There is one `step` for all of them, so it is counted as a whole, from what it returns.
+There is one `step` for all of them, so it is counted as a whole, from what it returns. Where a
+vector turns out to have environments that are followed, here or in other processes, those count.
 """
 
 from __future__ import annotations
 
-import functools
 import sys
-from types import FunctionType
+from collections.abc import Callable
 from typing import Any
 
-from mosaic.contracts.ledger import TRUNCATED
-from mosaic.injection.complaints import Complaints
+from mosaic.contracts.ledger import EVALUATION, TRUNCATED
 from mosaic.injection.env_watch import Report
+from mosaic.injection.layers import as_function, as_written, in_place_of
 from mosaic.injection.watches import Watches
 
 NO_VIEW = "its environments are stepped all at once and have no frames of their own"
@@ -25,7 +25,8 @@ class VectorWatch:
         self._size, self._first, self._report = size, first, report
         self._resets_later = resets_later
         self.layer: type | None = None  # the class whose `step` counts
-        self.all_steps = self.episodes = 0
+        self.training_steps = self.episodes = 0
+        self._is_evaluation = False
         self._totals: Any = None
 
     @property
@@ -33,7 +34,8 @@ class VectorWatch:
         """Of the longest of its current episodes."""
         return 0 if self._totals is None else int(self._lengths.max())
 
-    def start_episodes(self) -> None:
+    def start_episodes(self, is_evaluation: bool) -> None:
+        self._is_evaluation = is_evaluation
         self._totals = None
 
     def count(self, result: Any) -> None:
@@ -56,55 +58,95 @@ class VectorWatch:
         self._totals[which] = self._totals[which] * ~begins + rewards
         self._lengths[which] = self._lengths[which] * ~begins + is_step
         self._ended[which] = is_over
-        self.all_steps += int(is_step.sum())
+        if not self._is_evaluation:
+            self.training_steps += int(is_step.sum())
         if is_over.any():
             numbers = numpy.arange(size)[which]
-            flags_of = numpy.where(terminated, 0, TRUNCATED)
-            for number, flags in numpy.stack((numbers, flags_of), 1)[is_over].tolist():
+            always = EVALUATION if self._is_evaluation else 0
+            for place in numpy.flatnonzero(is_over).tolist():
+                is_truncated = not terminated[place] or _was_cut_off(result[-1], place)
+                number = int(numbers[place])
                 self.episodes += 1
                 total, length = float(self._totals[number]), int(self._lengths[number])
+                flags = always | (TRUNCATED if is_truncated else 0)
                 self._report(total, length, self._first + number, flags, None)
 
 
-class VectorLayers:
-    """Makes the `step` of such classes count."""
+def _was_cut_off(infos: Any, place: int) -> bool:
+    """As vectors tell it that know one end only, with a dictionary for each environment."""
+    return isinstance(infos, (list, tuple)) and bool(infos[place].get("TimeLimit.truncated"))
 
-    def __init__(self, watches: Watches, complaints: Complaints) -> None:
-        self._watches, self._complaints = watches, complaints
+
+class VectorLayers:
+    """Makes the `step` of such classes count, or what they have in its place."""
+
+    def __init__(self, watches: Watches) -> None:
+        self._watches = watches
         self._counting: set[type] = set()
 
-    def begin(self, vector: Any, size: int, *, resets_later: bool) -> None:
+    def follow_reset(self, kind: type, began: Callable[[Any], None]) -> None:
+        """`began` is called after the `reset` that the class itself has, unless there are
+        environments in the vector, which have been reset with it."""
+        written: Any = kind.__dict__.get("reset")
+        if written is None or as_written(written) is not written:
+            return
+        original = as_function(written)
+        watches = self._watches
+
+        def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
+            before = watches.begun
+            result = original(self, *args, **kwargs)
+            if watches.begun == before and not has_processes(self):
+                try:
+                    began(self)
+                except Exception as error:  # noqa: BLE001  # the script has its vector all the same
+                    watches.not_counted(self, error)
+            return result
+
+        kind.reset = in_place_of(written, reset)  # type: ignore[attr-defined]
+
+    def begin(self, vector: Any, size: int, *, resets_later: bool, step: str = "step") -> None:
         """All of its environments are reset."""
         watch = self._watches.vectors.get(id(vector))
         if watch is None:
-            kind = next(kind for kind in type(vector).__mro__ if "step" in kind.__dict__)
-            self._count_in(kind)
+            kind = next((kind for kind in type(vector).__mro__ if step in kind.__dict__), None)
+            if kind is None:
+                raise TypeError(f"its class has no {step}")
+            self._count_in(kind, step)
             report = self._watches.report
             watch = VectorWatch(size, self._watches.made, report, resets_later=resets_later)
             watch.layer = kind
             self._watches.add_vector(vector, watch, size)
             self._watches.note(f"no live view of {type(vector).__name__}: {NO_VIEW}")
-        watch.start_episodes()
+        watch.start_episodes(self._watches.purposes.is_evaluation())
 
-    def _count_in(self, kind: type) -> None:
+    def _count_in(self, kind: type, name: str) -> None:
         if kind in self._counting:
             return
-        original = kind.__dict__["step"]
-        if not isinstance(original, FunctionType):
-            raise TypeError("its step is not a Python function")
         self._counting.add(kind)
-        known, complaints = self._watches.vectors, self._complaints
+        written = as_written(kind.__dict__[name])
+        original = as_function(written)
+        watches = self._watches
 
-        @functools.wraps(original)
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(self, *args, **kwargs)
-            watch = known.get(id(self))
+            watch = watches.vectors.get(id(self))
             if watch is not None and watch.layer is kind:
                 try:
                     watch.count(result)
                 except Exception as error:  # noqa: BLE001  # the script goes on
                     watch.layer = None
-                    complaints.say(f"counting the steps of {type(self).__name__}", error)
+                    watches.not_counted(self, error)
             return result
 
-        kind.step = step  # type: ignore[attr-defined]
+        setattr(kind, name, in_place_of(written, step))
+
+
+def has_processes(vector: Any) -> bool:
+    """Of its own, in which its environments may be."""
+    process: Any = getattr(sys.modules.get("multiprocessing.process"), "BaseProcess", None)
+    for value in vars(vector).values() if process is not None else ():
+        among = value if isinstance(value, (list, tuple)) else (value,)
+        if any(isinstance(each, process) for each in among):
+            return True
+    return False

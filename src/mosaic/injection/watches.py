@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from mosaic.fastlane.lane import Lane
 from mosaic.injection.bridge import Bridge
-from mosaic.injection.env_watch import NO_TAP, EnvWatch
+from mosaic.injection.env_watch import NO_TAP, EnvWatch, within
 from mosaic.injection.made_environment import NotRecordableError, how_it_was_made
+from mosaic.injection.purpose import Purposes
 from mosaic.injection.rendering import Renderer, reason_without_view
 from mosaic.injection.tape import NOTHING, Tape
 
@@ -28,9 +29,9 @@ class Counted(Protocol):
     @property
     def length(self) -> int: ...  # of the current episode; the longest, if there are several
     @property
-    def all_steps(self) -> int: ...
+    def training_steps(self) -> int: ...
     def count(self, result: Any) -> None: ...
-    def start_episodes(self) -> None: ...
+    def start_episodes(self, is_evaluation: bool) -> None: ...
 
 
 class Watches:
@@ -44,9 +45,11 @@ class Watches:
     ) -> None:
         self._bridge, self._lane, self.note, self.is_recording = bridge, lane, note, is_recording
         self.report = bridge.episode
+        self.purposes = Purposes()
         self.known: dict[int, EnvWatch] = {}  # by the id of the innermost environment
         self.vectors: dict[int, Counted] = {}  # by their own
         self.made = 0
+        self.begun = 0  # episodes, of environments that are followed one by one
         self._steps_of_the_gone = 0
         self._is_ticking = False
         self._reported_steps = 0
@@ -57,15 +60,33 @@ class Watches:
         watch = self.known.get(id(unwrapped))
         if watch is None:
             watch = EnvWatch(self.made, self.report)
-            end = weakref.finalize(unwrapped, self._drop, id(unwrapped))
-            end.atexit = False
-            self.known[id(unwrapped)] = watch
+            self._keep(unwrapped, watch)
             self.made += 1
-        if watch.is_new:
+        if watch.is_new and watch.outer is None:
             watch.is_new = False
             self._tap(watch, unwrapped)
         self._start_ticking()
         return watch
+
+    def add_part(self, unwrapped: Any, outer: EnvWatch) -> None:
+        """An environment that another one uses: what it does is the other one's doing."""
+        self._keep(unwrapped, within(outer))
+
+    def begins_evaluation(self, watch: EnvWatch) -> bool:
+        """Whether the episode that begins now is one."""
+        self.begun += 1
+        if watch.told_purpose is not None:
+            return watch.told_purpose
+        return self.purposes.is_evaluation(is_kept_for_it=watch.is_kept_for_evaluation)
+
+    def not_counted(self, env: Any, error: Exception) -> None:
+        reason = str(error) or type(error).__name__
+        self.note(f"steps and episodes of {type(env).__name__} are not counted: {reason}")
+
+    def _keep(self, unwrapped: Any, watch: EnvWatch) -> None:
+        end = weakref.finalize(unwrapped, self._drop, id(unwrapped))
+        end.atexit = False
+        self.known[id(unwrapped)] = watch
 
     def add_vector(self, vector: Any, watch: Counted, size: int) -> None:
         end = weakref.finalize(vector, self._drop_vector, id(vector))
@@ -79,13 +100,14 @@ class Watches:
         watch.tape, watch.acted, watch.earned = None, NOTHING, watch.count
         if not self.is_recording:
             return
+        core = innermost(env)
         try:
-            watch.tape = Tape(watch, how_it_was_made(env), env.unwrapped, self.note)
+            watch.tape = Tape(watch, how_it_was_made(env), core, self.note)
         except NotRecordableError as error:
-            self.note(f"episodes of {type(env.unwrapped).__name__} cannot be replayed: {error}")
+            self.note(f"episodes of {type(core).__name__} cannot be replayed: {error}")
         except Exception as error:  # noqa: BLE001  # it is counted all the same
             reason = f"how it was made is unknown ({type(error).__name__}: {error})"
-            self.note(f"episodes of {type(env.unwrapped).__name__} cannot be replayed: {reason}")
+            self.note(f"episodes of {type(core).__name__} cannot be replayed: {reason}")
 
     def _start_ticking(self) -> None:
         if not self._is_ticking:
@@ -103,12 +125,12 @@ class Watches:
         watch = self.known.pop(key, None)
         if watch is not None:
             self._untap(watch)
-            self._steps_of_the_gone += watch.all_steps
+            self._steps_of_the_gone += watch.training_steps
 
     def _drop_vector(self, key: int) -> None:
         watch = self.vectors.pop(key, None)
         if watch is not None:
-            self._steps_of_the_gone += watch.all_steps
+            self._steps_of_the_gone += watch.training_steps
 
     def _tap(self, watch: EnvWatch, unwrapped: Any) -> None:
         if self._lane is None:
@@ -129,7 +151,7 @@ class Watches:
         steps, longest = self._steps_of_the_gone, 0
         for watches in (list(self.known.values()), list(self.vectors.values())):
             for watch in watches:
-                steps += watch.all_steps
+                steps += watch.training_steps
                 longest = max(longest, watch.length)
         self._bound_tapes()
         if steps != self._reported_steps:
@@ -152,3 +174,8 @@ class Watches:
         for watch in self.known.values():
             watch.tap, watch.is_new = NO_TAP, True
             watch.forget_steps()
+
+
+def innermost(env: Any) -> Any:
+    """An environment without its wrappers; it need not be Gymnasium's."""
+    return getattr(env, "unwrapped", env)

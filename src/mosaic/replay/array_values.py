@@ -30,11 +30,11 @@ def packed_value(value: Any, parts: list[bytes]) -> Any:
             [packed_value(key, parts), packed_value(item, parts)] for key, item in value.items()
         ]
         return {"dict": pairs}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [packed_value(item, parts) for item in value]}
     numpy: Any = sys.modules.get("numpy")  # whoever has an array has imported it
-    if numpy is not None and isinstance(value, numpy.ndarray | numpy.generic):
+    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
         array = numpy.asarray(value)
         if array.dtype.kind in _FORMATS:
             parts.append(array.tobytes())

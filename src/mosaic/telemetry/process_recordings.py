@@ -15,6 +15,7 @@ from mosaic.contracts.process_recording import (
     ParsedEpisode,
     Place,
     index_name,
+    index_of,
     parse_episodes,
     parse_numbers,
     parse_places,
@@ -27,7 +28,7 @@ from mosaic.telemetry.recorded_episode import MAX_STEPS, TOO_LONG, RecordedEpiso
 from mosaic.telemetry.recording_scan import Block, read_object, read_payload, scan_blocks
 
 # Of core, and not of the worker that had the script watched: the recording is core's too.
-MAKER = "mosaic.watch.replay:make_environment"
+MAKER = "mosaic.injection.replay:make_environment"
 MAX_INDEX_BYTES = 64 * 2**20  # a row for each of two million episodes that all stand alone
 
 
@@ -35,10 +36,14 @@ class ProcessRecordings:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files: dict[int, dict[int, Path]] = defaultdict(dict)  # by attempt and process
+        self._indexed: set[int] = set()  # attempts
         for path in folder.glob("*"):
             found = process_file_of(path)
             if found is not None:
                 self._files[found[0]][found[1]] = path
+            indexed = index_of(path)
+            if indexed is not None:
+                self._indexed.add(indexed)
 
     def numbers(self, attempt: int | None = None) -> Iterator[int]:
         """Of the run's episodes, as far as they are recorded and sound."""
@@ -66,6 +71,15 @@ class ProcessRecordings:
                     if found is not None:
                         return _checked_episode(path, episode_index, number, *found)
         return None
+
+    def was_promised(self, episode_index: int, attempt: int | None = None) -> bool:
+        """Whether a process said that it had recorded this episode: then it should be there."""
+        return any(
+            0 <= episode_index - place.first_episode < place.episodes
+            for number in self._indexed
+            if attempt in (None, number)
+            for place in self._places(number)
+        )
 
     @cached_property
     def why_ended(self) -> str:

@@ -48,6 +48,9 @@ class RunRecordings:
                 return _from_keyframe(self._sessions[position:], episode_index, found)
         return self._processes.read(episode_index, attempt)
 
+    def was_promised(self, episode_index: int, attempt: int | None = None) -> bool:
+        return self._processes.was_promised(episode_index, attempt)
+
     @property
     def why_ended(self) -> str:
         """What the newest one says about its end; empty when it ended with its run."""
@@ -65,8 +68,19 @@ def read_episode(
     return RunRecordings(folder).read(episode_index, attempt)
 
 
-def why_not_recorded(folder: Path) -> str:
-    return RunRecordings(folder).why_ended
+def why_not_recorded(
+    folder: Path, episode_index: int, attempt: int | None = None, *, is_over: bool
+) -> str:
+    """For an episode that is not there; empty when nobody knows. `is_over`: the run is."""
+    recordings = RunRecordings(folder)
+    if recordings.why_ended:
+        return f"its recording ended before: {recordings.why_ended}"
+    if not is_over and folder.is_dir():
+        # Recordings are written about once a second.
+        return "its recording is not written yet, as the run is going on; ask again soon"
+    if recordings.was_promised(episode_index, attempt):
+        return "its recording is lost: its process was killed before it could write it"
+    return ""
 
 
 def _from_keyframe(

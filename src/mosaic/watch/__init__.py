@@ -21,6 +21,6 @@ def get_worker_metadata() -> WorkerCapabilities:
             license="MIT",
         ),
         config_schema=config_schema(ScriptConfig),
-        replay_maker="mosaic.watch.replay:make_environment",
+        replay_maker="mosaic.injection.replay:make_environment",
         program_fields=("command", "cwd", "env_python"),
     )

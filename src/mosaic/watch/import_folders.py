@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,18 @@ def is_name_taken(folder: Path) -> bool:
     theirs = folder / "mosaic" / "__init__.py"
     is_package = theirs.is_file() and not theirs.samefile(mosaic.__file__)
     return is_package or (folder / "mosaic.py").is_file()
+
+
+def without_ours(python_path: str) -> tuple[str, ...]:
+    """The folders of a PYTHONPATH, but for those by which a worker finds MOSAIC: one that holds a
+    link to it and nothing else."""
+    folders = tuple(part for part in python_path.split(os.pathsep) if part)
+    return tuple(folder for folder in folders if not _is_ours(Path(folder)))
+
+
+def _is_ours(folder: Path) -> bool:
+    link = folder / "mosaic"
+    return link.is_symlink() and link.samefile(Path(mosaic.__file__).parent)
 
 
 @contextlib.contextmanager

@@ -66,6 +66,8 @@ class Vectors(NamedTuple):
     """Vectors of environments that a script for Gymnasium before 1.0 would misread."""
 
     gymnasium: str  # the version
+    # The functions that made them look for `final_info`, which these vectors do not have.
+    is_looked_for: bool = False
 
 
 Message = Metric | Episode | Episodes | Progress | Note | Folder | Vectors
@@ -133,7 +135,7 @@ def _folder(data: dict[str, Any]) -> Folder:
 
 
 def _vectors(data: dict[str, Any]) -> Vectors:
-    return Vectors(_text(data["gymnasium"], MAX_NAME))
+    return Vectors(_text(data["gymnasium"], MAX_NAME), bool(data.get("is_looked_for", False)))
 
 
 _KINDS: dict[str, Callable[[dict[str, Any]], Message]] = {

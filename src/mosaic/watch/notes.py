@@ -18,6 +18,7 @@ class Notes:
     def __init__(self, run: Run[Any]) -> None:
         self._run = run
         self._said: dict[str, None] = {}
+        self._kept = 0
 
     def say(self, text: str) -> bool:
         """False when there were too many already."""
@@ -32,6 +33,8 @@ class Notes:
         return True
 
     def keep(self) -> None:
-        """With what the run leaves behind."""
-        if self._said:
-            write_manifest(self._run, metadata={"remarks": list(self._said)[:_LISTED]})
+        """With what the run leaves behind, where people find it while it runs, too."""
+        listed = list(self._said)[:_LISTED]
+        if len(listed) > self._kept:
+            self._kept = len(listed)
+            write_manifest(self._run, metadata={"remarks": listed})

@@ -84,6 +84,7 @@ class Recorder:
         self._counted_steps = 0  # by all processes
         self._largest_metric_step = 0
         self._steps_in_episodes = 0
+        self._evaluations = self._steps_in_evaluation = 0
         self._has_environments = False
         self._unfinished: Metric | None = None  # the return of an episode whose length may follow
         self._inferred: list[Episode] = []  # they count if no environment shows up
@@ -116,7 +117,9 @@ class Recorder:
             case Note():
                 self._note(message.text)
             case Vectors():
-                self._missing_returns.vectors_were_made(message.gymnasium)
+                self._missing_returns.vectors_were_made(
+                    message.gymnasium, self._clock(), is_looked_for=message.is_looked_for
+                )
             case Folder():
                 if len(self.folders) < MAX_FOLDERS:
                     self.folders[message] = None
@@ -205,20 +208,26 @@ class Recorder:
 
     def _tell_episode(self, episode: Episode, steps: int | None = None, **more: Any) -> None:
         """`more` are facts about all that it stands for, which took so many steps together."""
-        count = more.get("count", 1)
+        count, number = more.get("count", 1), self._run.episodes + self._evaluations
         if episode.process and self._found_at is not None:
-            self._found_at(Place(self._run.episodes, episode.process, episode.number, count))
+            self._found_at(Place(number, episode.process, episode.number, count))
+        if episode.is_evaluation:
+            more["purpose"] = "evaluation"
         self._run.episode(
-            episode_index=self._run.episodes,
+            episode_index=number,
             total_reward=episode.total_reward,
             steps=episode.length,
             terminated=not episode.is_truncated,
             truncated=episode.is_truncated,
             metadata={"env": episode.env, **more},
         )
+        taken = episode.length if steps is None else steps
+        if episode.is_evaluation:
+            self._evaluations += count
+            self._steps_in_evaluation = min(MAX_COUNT, self._steps_in_evaluation + taken)
+            return
         if count > 1:
             self._run.progress(episodes=min(MAX_COUNT, self._run.episodes + count - 1))
-        taken = episode.length if steps is None else steps
         self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + taken)
         self._advance()
 
@@ -266,7 +275,9 @@ class Recorder:
 
     def _look_for_returns(self) -> None:
         if self._has_environments:
-            alarm = self._missing_returns.alarm(self.last_step, self._run.episodes)
+            steps = self.last_step + self._steps_in_evaluation
+            episodes = self._run.episodes + self._evaluations
+            alarm = self._missing_returns.alarm(steps, episodes, self._clock())
             if alarm is not None:
                 self._note(alarm)
 

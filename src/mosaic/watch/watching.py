@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from mosaic.watch.config import ScriptConfig
 from mosaic.watch.ending import failure_of, how_it_ended
 from mosaic.watch.environment import script_environment
 from mosaic.watch.episode_index import EpisodeIndex
-from mosaic.watch.import_folders import import_folders, is_name_taken
+from mosaic.watch.import_folders import import_folders, is_name_taken, without_ours
 from mosaic.watch.notes import Notes
 from mosaic.watch.recorder import Recorder
 from mosaic.watch.script_process import ScriptProcess
@@ -52,12 +53,13 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
     index = _episode_index(run, script, notes)
     recorder = Recorder(run, notes.say, found_at=index.add if index else None)
     artifacts = ArtifactList(run, folder)
-    blinded = _blinded_by(script, folder)
+    users_folders = without_ours(os.environ.get("PYTHONPATH", ""))
+    blinded = _blinded_by(script, folder, users_folders)
     if blinded:
         notes.say(f"{blinded}: no episodes, metrics or frames")
     with import_folders(run.directory) as folders, bridge_pipe(run.run_id) as pipe:
         environment = script_environment(
-            os.environ,
+            {**os.environ, "PYTHONPATH": os.pathsep.join(users_folders)},
             script,
             bridge=str(pipe),
             import_folders=() if blinded else folders,
@@ -67,6 +69,7 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
 
         def tick() -> None:
             recorder.tick()
+            notes.keep()
             if index:
                 index.flush()
 
@@ -106,13 +109,16 @@ def _episode_index(run: AnyRun, script: ScriptConfig, notes: Notes) -> EpisodeIn
     return EpisodeIndex(folder, run.attempt, notes.say)
 
 
-def _blinded_by(script: ScriptConfig, folder: Path) -> str:
+def _blinded_by(script: ScriptConfig, folder: Path, users_folders: Sequence[str]) -> str:
     """Why our hooks cannot be used; empty when they can."""
     if option := blinding_option(script.command):
         return f"python {option} does not import our hooks"
     path = script_of(script.command)
     if is_name_taken((folder / path).parent if path else folder):
         return "the script has a module mosaic of its own, which is not ours to replace"
+    for each in users_folders:
+        if is_name_taken(folder / each):
+            return f"{each} on PYTHONPATH has a module mosaic, which is not ours to replace"
     return ""
 
 

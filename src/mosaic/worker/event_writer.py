@@ -105,8 +105,10 @@ class EventWriter:
         episode_seed: int | None = None,
         metadata: Any = None,
     ) -> None:
-        """The end of an episode."""
-        self.episodes += 1
+        """The end of an episode. One of evaluation has the purpose "evaluation" in its metadata: it
+        is kept, and does not count as progress."""
+        if not (isinstance(metadata, Mapping) and metadata.get("purpose") == "evaluation"):
+            self.episodes += 1
         fields = {
             "episode_index": int(episode_index),
             "total_reward": float(total_reward),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
 
+from mosaic.front.run_words import remarks_of
 from tests.integration.watching.watch_harness import REPORTS, Watcher
 
 
@@ -48,6 +50,39 @@ def test_a_script_for_older_gymnasium_that_logs_no_returns_is_told_once(mosaic: 
     assert "charts/episodic_return" in names
 
 
+def test_a_script_that_waits_for_ever_is_told_while_it_runs(mosaic: Watcher) -> None:
+    mosaic.script(
+        "evaluate.py",
+        """
+        import gymnasium as gym
+        envs = gym.vector.SyncVectorEnv([lambda: gym.make("CartPole-v1")])
+        envs.reset(seed=1)
+        returns = []
+        while len(returns) < 3:
+            *_, infos = envs.step(envs.action_space.sample())
+            for info in infos.get("final_info", ()):
+                returns.append(info["episode"]["r"])
+        """,
+    )
+    command = [sys.executable, "-m", "mosaic.cli", "watch", "--", sys.executable, "evaluate.py"]
+    follower = subprocess.Popen(
+        command, cwd=mosaic.folder, env=mosaic.environment, stdout=subprocess.PIPE, text=True
+    )
+    assert follower.stdout is not None
+    try:
+        lines = iter(follower.stdout)
+        run_id = next(line for line in lines if line.startswith("run ")).split()[1]
+        told = next(line for line in lines if "note: " in line and "--compat" in line)
+        assert "looks for them in `final_info`" in told
+        record = mosaic.daemon.client.get_run(run_id)
+        assert not record.is_over
+        assert [remark for remark in remarks_of(record) if "--compat" in remark]
+        assert "--compat" in mosaic.call(run_id, command="show").stdout
+    finally:
+        mosaic.call(run_id, "--grace", "1", command="stop")
+        follower.communicate(timeout=60)
+
+
 def test_an_interpreter_told_to_ignore_us_is_noted(mosaic: Watcher) -> None:
     mosaic.script("train.py", "import sys; print('sitecustomize' in sys.modules)")
     record = mosaic.record("--", sys.executable, "-uI", "train.py")
@@ -85,6 +120,30 @@ def test_a_script_with_a_module_of_our_name_gets_its_own(mosaic: Watcher) -> Non
     assert mosaic.log(record.run_id, "stdout") == "green\n"
     (note,) = mosaic.notes(record.run_id)
     assert note.startswith("the script has a module mosaic of its own")
+
+
+def test_a_module_of_our_name_on_the_path_is_the_scripts_and_kills_nobody(
+    mosaic: Watcher,
+) -> None:
+    (mosaic.folder / "lib" / "mosaic").mkdir(parents=True)
+    mosaic.script("lib/mosaic/__init__.py", "COLOUR = 'blue'")
+    mosaic.script("train.py", "from mosaic import COLOUR; print(COLOUR)")
+    path = str(mosaic.folder / "lib")
+    record = mosaic.record("--env", f"PYTHONPATH={path}", "--", sys.executable, "train.py")
+    assert mosaic.log(record.run_id, "stdout") == "blue\n"
+    (note,) = mosaic.notes(record.run_id)
+    assert note.startswith(f"{path} on PYTHONPATH has a module mosaic, which is not ours")
+
+    (mosaic.folder / "other").mkdir()
+    mosaic.script("other/tiles.py", "COLOUR = 'red'")
+    mosaic.script("train.py", "import os, tiles; print(tiles.COLOUR, os.environ['PYTHONPATH'])")
+    path = str(mosaic.folder / "other")
+    record = mosaic.record("--env", f"PYTHONPATH={path}", "--", sys.executable, "train.py")
+    assert mosaic.notes(record.run_id) == []
+    shown = mosaic.log(record.run_id, "stdout")
+    assert shown.startswith("red ")
+    assert shown.endswith(f":{path}\n")
+    assert "trainer/sdk:" not in shown, "the worker's way to us is not the script's"
 
 
 def test_metrics_that_are_not_finite_are_kept_as_they_are(mosaic: Watcher) -> None:

@@ -185,6 +185,18 @@ def test_live_view_draws_one_line_in_place(monkeypatch: pytest.MonkeyPatch) -> N
         assert part in screen.getvalue()
 
 
+def test_a_note_stays_above_the_line_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    with follow.LiveView() as view:
+        view.show(RUN)
+        view.note("try [red]--compat[/red]\x1b[2J")
+    assert "try [red]--compat[/red]" in screen.getvalue()
+    assert "\x1b[2J" not in screen.getvalue()
+
+
 def test_the_origin_is_a_column_where_one_is_not_from_here(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -68,6 +68,9 @@ def test_notes_parent_and_json_are_taken_along() -> None:
     found = view()
     assert (found.notes, found.parent) == ("a try", "01PARENT")
     assert json.loads(found.text)["run_name"] == "first"
+    told = {"metadata": {"remarks": ["no live view", "try --compat"]}}
+    found = config_view(record(config=config(), manifest=told), [PPO])
+    assert found.notes == "a try\nno live view\ntry --compat"
 
 
 def test_secrets_are_never_shown() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.run_record import RunRecord
-from mosaic.contracts.run_state import RunState
+from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.gui.state.notices import Severity, notice_of
 from mosaic.gui.state.run_colours import CURVES, RunColours
@@ -163,3 +163,21 @@ def test_an_error_is_two_sentences_that_stay() -> None:
     assert notice.text == "The seed is -1. Give 0 or more"
     assert notice.severity is Severity.BAD and notice.seconds == 0
     assert notice_of(MosaicError("It broke")).text == "It broke"
+
+
+def test_what_people_should_know_is_said_once_while_the_run_goes_on(state: WorkbenchState) -> None:
+    told = heard(state.said)
+
+    def details(*remarks: str, **changes: Any) -> RunRecord:
+        return record("A", manifest={"metadata": {"remarks": list(remarks)}}, **changes)
+
+    state.select(["A"])
+    state.set_details(details())
+    assert told == []
+    state.set_details(details("try --compat"))
+    state.set_details(details("try --compat"))
+    assert [notice.text for notice in told] == ["name of A: try --compat"]
+    state.set_details(details("try --compat", "no live view", "no replay"))
+    assert told[-1].text == "name of A: no live view (and 1 more note in its config)"
+    state.set_details(details("too late", state=RunState.TERM, outcome=Outcome.SUCCEEDED))
+    assert len(told) == 2

@@ -20,14 +20,15 @@ from mosaic.contracts.process_recording import (
     process_file_name,
 )
 from mosaic.contracts.recording_file import HEADER_BYTES
+from mosaic.contracts.replay import EpisodeStart
 from mosaic.injection.env_watch import EnvWatch
 from mosaic.injection.episode_file import EpisodeFile
 from mosaic.injection.layers import counting_and_recording
-from mosaic.injection.made_environment import NotRecordableError, how_it_was_made
+from mosaic.injection.made_environment import SPARES, NotRecordableError, how_it_was_made
 from mosaic.injection.packing import packed
+from mosaic.injection.replay import make_environment
 from mosaic.injection.tape import Recorded, Tape
 from mosaic.telemetry.recordings import RunRecordings
-from mosaic.watch.replay import make_environment
 
 SETTINGS = {
     "env_id": "CartPole-v1",
@@ -211,6 +212,35 @@ def test_how_an_environment_was_made() -> None:
     assert type(replay).__name__ == "ScriptReplay"
     replay.close()
     env.close()
+
+
+def test_the_limit_of_another_library_cuts_off_as_it_did() -> None:
+    class PatchedTimeLimit(gymnasium.wrappers.TimeLimit):  # type: ignore[type-arg]
+        pass
+
+    PatchedTimeLimit.__module__ = "rl_zoo3.gym_patches"
+    inner = gymnasium.make("CartPole-v1").unwrapped
+    made = how_it_was_made(PatchedTimeLimit(inner, 9))
+    assert made["max_episode_steps"] == 9
+    ends = set()
+    for seed in range(30):
+        replay = make_environment({**made, "kwargs": {}})
+        replay.begin(EpisodeStart({"seed": seed}, b"", ()))
+        for steps in range(1, 10):
+            _, _, terminated, truncated = replay.step(0)
+            if terminated or truncated:
+                ends.add((steps, terminated, truncated))
+                break
+        replay.close()
+    assert {(9, True, False), (9, False, True)} <= ends, "with its last step, either or the other"
+    assert (9, True, True) not in ends
+    # Within a limit of Gymnasium's that comes first, that one counts.
+    both = gymnasium.wrappers.TimeLimit(PatchedTimeLimit(inner, 9), 5)
+    assert how_it_was_made(both) == {
+        name: 5 if name == "max_episode_steps" else value
+        for name, value in made.items()
+        if name != SPARES
+    }
 
 
 def test_what_cannot_be_made_again_says_why() -> None:

@@ -299,7 +299,7 @@ def test_why_a_recording_ended_is_kept(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path / recording_name(1), facts(), limit_bytes=6000)
     while not writer.why_ended:
         writer.write_keyframe(0, [os.urandom(200), os.urandom(200)])
-    assert writer.why_ended == why_not_recorded(tmp_path)
+    assert writer.why_ended in why_not_recorded(tmp_path, 0, is_over=True)
     assert "limit" in writer.why_ended
     assert (tmp_path / recording_name(1)).stat().st_size <= 6000
     json.dumps(writer.why_ended)

@@ -10,6 +10,7 @@ import pytest
 from mosaic.contracts.process_recording import Place
 from mosaic.watch import recorder as module
 from mosaic.watch.messages import Episode, Episodes, Folder, Metric, Note, Progress, Vectors
+from mosaic.watch.missing_returns import LOOKED_FOR_EPISODES, LOOKED_FOR_S, SILENT_S
 from mosaic.watch.recorder import BEAT_INTERVAL_S, Recorder
 from mosaic.watch.summing_up import Allowance
 
@@ -30,7 +31,7 @@ class FakeRun:
         self.summaries.append((name, mean, step, summary))
 
     def episode(self, **fields: Any) -> None:
-        self.episodes += 1
+        self.episodes += fields["metadata"].get("purpose") != "evaluation"
         self.ended.append(fields)
 
     def progress(self, *, steps: int | None = None, episodes: int | None = None) -> None:
@@ -293,3 +294,51 @@ def test_without_a_writer_or_such_vectors_nobody_misses_returns(
     silent.take(Episodes(5000, 20.0, 20.0, 20.0))
     silent.finish()  # it logs nothing at all
     assert run.notes == other.notes == []
+
+
+def test_a_script_that_logs_nothing_at_all_is_told_after_a_while(
+    recorder: Recorder, run: FakeRun, clock: Clock
+) -> None:
+    recorder.take(Vectors("1.4.0"))
+    recorder.take(Progress(50_000))
+    recorder.take(Episodes(500, 20.0, 20.0, 20.0))
+    clock.now += SILENT_S - 1
+    recorder.tick()
+    assert run.notes == [], "it may only print"
+    clock.now += 1
+    recorder.tick()
+    recorder.tick()
+    (note,) = run.notes
+    assert "the script has logged nothing at all: if it waits for them" in note
+    assert "--compat" in note
+
+
+def test_a_script_that_looks_for_what_is_not_there_is_told_soon_while_it_only_evaluates(
+    recorder: Recorder, run: FakeRun, clock: Clock
+) -> None:
+    recorder.take(Vectors("1.4.0", is_looked_for=True))
+    for _ in range(LOOKED_FOR_EPISODES):
+        recorder.take(Episode(20.0, 20, is_evaluation=True))
+    recorder.tick()
+    assert run.notes == []
+    clock.now += LOOKED_FOR_S
+    recorder.tick()
+    (note,) = run.notes
+    assert note.startswith("200 steps and 10 finished episodes, and the script looks for them in")
+
+
+def test_episodes_of_evaluation_are_kept_and_no_progress(run: FakeRun) -> None:
+    places: list[Place] = []
+    recorder = Recorder(run, run.say, found_at=places.append)
+    for number, is_evaluation in enumerate([False, True, True, False]):
+        recorder.take(Episode(1.0, 10, 3, False, is_evaluation, process=7, number=number))
+    assert [each["episode_index"] for each in run.ended] == [0, 1, 2, 3], "each has its own number"
+    assert [place.first_episode for place in places] == [0, 1, 2, 3]
+    evaluation = {"env": 3, "purpose": "evaluation"}
+    assert [each["metadata"] for each in run.ended] == [
+        {"env": 3},
+        evaluation,
+        evaluation,
+        {"env": 3},
+    ]
+    assert (run.episodes, run.steps) == (2, 20)

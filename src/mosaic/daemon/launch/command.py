@@ -184,7 +184,7 @@ def _of_script(config: TrainRunConfig, workers: Workers, interpreter: str) -> La
         worker_name=_file_label(PurePosixPath(script).stem if script else _label_of(arguments)),
         script=script,
         arguments=arguments,
-        path_dirs=_sdk_path(workers, python),
+        path_dirs=_sdk_path(workers, python, config),
     )
 
 
@@ -203,14 +203,16 @@ def _sdk_command(
         worker_name=_file_label(name),
         module=module,
         arguments=(*config.worker.arguments, *arguments),
-        path_dirs=(*(entry.path_dirs if entry else ()), *_sdk_path(workers, python)),
+        path_dirs=(*(entry.path_dirs if entry else ()), *_sdk_path(workers, python, config)),
         entry=entry,
     )
 
 
-def _sdk_path(workers: Workers, python: str) -> tuple[str, ...]:
-    """Another interpreter does not have MOSAIC installed; ours has."""
-    return () if python == workers.python else (workers.sdk_dir,)
+def _sdk_path(workers: Workers, python: str, config: TrainRunConfig) -> tuple[str, ...]:
+    """Another interpreter does not have MOSAIC installed. Ours has, but what is on a PYTHONPATH of
+    the run comes before what is installed, and may be called `mosaic` too."""
+    is_found = python == workers.python and not config.environment.get("PYTHONPATH")
+    return () if is_found else (workers.sdk_dir,)
 
 
 def _label_of(arguments: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.front.human import amount, count, duration, moment
-from mosaic.front.run_words import memory_words, origin_words
+from mosaic.front.run_words import memory_words, origin_words, remarks_of
 from mosaic.gui.state.tab_presence import object_in, worker_settings
 from mosaic.worker.summary import masked
 
@@ -93,7 +93,7 @@ def config_view(record: RunRecord, algorithms: Iterable[AlgorithmInfo] = ()) -> 
     notes = record.manifest.get("notes") or extras.get("notes") or ""
     return ConfigView(
         tuple(group for group in groups if group.settings),
-        str(notes),
+        "\n".join(filter(None, (str(notes), *remarks_of(record)))),
         json.dumps(config, indent=2, ensure_ascii=False),
         record.paths.get("config", ""),
         parent_of(record),

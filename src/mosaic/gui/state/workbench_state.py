@@ -10,6 +10,8 @@ from psygnal import Signal
 from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.environment_info import EnvironmentInfo
 from mosaic.contracts.run_record import RunRecord
+from mosaic.front.human import amount
+from mosaic.front.run_words import remarks_of
 from mosaic.gui.state.consent_question import ConsentQuestion
 from mosaic.gui.state.live_watch import LiveWatch
 from mosaic.gui.state.notices import Notice
@@ -17,6 +19,8 @@ from mosaic.gui.state.run_colours import RunColours
 from mosaic.gui.state.runs_state import RunsState
 from mosaic.gui.state.targets import FormTarget, Mode, Page, PlayTarget, ReplayTarget
 from mosaic.wire.answers import Health, WorkerInfo
+
+REMARK_S = 20.0  # a sentence about something else than what somebody is doing
 
 
 class Connection(StrEnum):
@@ -54,6 +58,7 @@ class WorkbenchState:
         self.env_id = "CartPole-v1"
         self.selection: tuple[str, ...] = ()
         self.details: RunRecord | None = None
+        self._remarks_said: set[tuple[str, str]] = set()
         self.page = Page.WELCOME
         self.replay: ReplayTarget | None = None
         self.play: PlayTarget | None = None
@@ -99,6 +104,17 @@ class WorkbenchState:
             return
         self.details = record
         self.details_changed.emit(record)
+        if record is not None and not record.is_over:
+            self._say_remarks(record)
+
+    def _say_remarks(self, record: RunRecord) -> None:
+        """What its worker wants people to know, once, as soon as somebody looks at the run."""
+        remarks = {(record.run_id, remark): remark for remark in remarks_of(record)}
+        new = [text for key, text in remarks.items() if key not in self._remarks_said]
+        if new:
+            self._remarks_said.update(remarks)
+            rest = f" (and {amount(len(new) - 1, 'more note')} in its config)" if new[1:] else ""
+            self.say(Notice(f"{record.run_name}: {new[0]}{rest}", seconds=REMARK_S))
 
     # What the person chooses
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from mosaic.contracts.replay import EpisodeStart, Moment, ReplayEnvironment
 from mosaic.errors import WorkerError
 from mosaic.injection.headless import drawing_variables
+from mosaic.injection.made_environment import SPARES
 from mosaic.injection.rendering import Renderer, reason_without_view
 
 _SETTINGS = {"env_id", "kwargs", "max_episode_steps", "entry_point"}
@@ -23,20 +25,23 @@ _PLAIN = {"int": int, "float": float, "bool": bool}
 
 def make_environment(settings: Mapping[str, Any]) -> ReplayEnvironment:
     """`settings`: as `mosaic.injection.made_environment` tells them."""
-    if settings.keys() != _SETTINGS:
+    if settings.keys() - {SPARES} != _SETTINGS:
         raise WorkerError("These are not the settings of a watched script's episode")
     for name, value in drawing_variables(os.environ).items():
         os.environ.setdefault(name, value)
     gymnasium: Any = importlib.import_module("gymnasium")
     _make_known(gymnasium, settings["env_id"], settings["entry_point"])
     limit = settings["max_episode_steps"]
+    sparing_limit = limit if settings.get(SPARES) else None
+    if sparing_limit is not None:
+        limit = None
     kwargs = {**settings["kwargs"], "disable_env_checker": True}
     if limit is not None:
         kwargs["max_episode_steps"] = limit
     env = gymnasium.make(settings["env_id"], **kwargs)
     while limit is None and type(env).__name__ == "TimeLimit":
         env = env.env
-    return ScriptReplay(env)
+    return ScriptReplay(env, sparing_limit)
 
 
 def _make_known(gymnasium: Any, env_id: str, entry_point: str) -> None:
@@ -71,13 +76,16 @@ def _make_known(gymnasium: Any, env_id: str, entry_point: str) -> None:
 
 
 class ScriptReplay:
-    def __init__(self, env: Any) -> None:
+    def __init__(self, env: Any, sparing_limit: int | None = None) -> None:
+        """`sparing_limit`: after so many steps an episode is cut off, unless it terminates."""
         self._env = env
+        self._steps, self._most_steps = 0, math.inf if sparing_limit is None else sparing_limit
         self._was = ""
 
     def begin(self, start: EpisodeStart) -> Any:
         details = start.details
         self._was = str(details.get("was", ""))
+        self._steps = 0
         options = details.get("options")
         if "seed" in details:
             observation, _ = self._env.reset(seed=int(details["seed"]), options=options)
@@ -90,6 +98,9 @@ class ScriptReplay:
 
     def step(self, action: Any) -> Moment:
         observation, reward, terminated, truncated, _ = self._env.step(self._as_given(action))
+        self._steps += 1
+        if self._steps >= self._most_steps and not terminated:
+            truncated = True
         return Moment(observation, float(reward), bool(terminated), bool(truncated))
 
     def picture(self) -> Any:
@@ -131,15 +142,16 @@ def _generator(state: Any) -> Any:
 
 def _from_json(space: Any, value: Any) -> Any:
     """What a dictionary, a tuple or a list in JSON was, as the action space has it."""
-    numpy: Any = importlib.import_module("numpy")
     try:
         name = type(space).__name__
         if name == "Dict":
             return {key: _from_json(part, value[key]) for key, part in space.spaces.items()}
         if name == "Tuple":
-            parts = zip(space.spaces, value, strict=True)
-            return tuple(_from_json(part, item) for part, item in parts)
+            if len(space.spaces) != len(value):
+                raise ValueError("it has another number of parts")
+            return tuple(map(_from_json, space.spaces, value))
         if name in ("Box", "MultiDiscrete", "MultiBinary"):
+            numpy: Any = importlib.import_module("numpy")
             return numpy.array(value, space.dtype).reshape(space.shape)
         return value
     except (TypeError, ValueError, KeyError) as error:

@@ -12,8 +12,8 @@ pytest.importorskip("gymnasium")
 
 from mosaic.contracts.replay import EpisodeStart
 from mosaic.errors import WorkerError
-from mosaic.watch import replay
-from mosaic.watch.replay import ScriptReplay, make_environment
+from mosaic.injection import replay
+from mosaic.injection.replay import ScriptReplay, make_environment
 
 CARTPOLE: dict[str, Any] = {
     "env_id": "CartPole-v1",
