@@ -48,6 +48,7 @@ def recorded(name: str, root: Path) -> Recording:
     return record(name, root)
 
 
+@pytest.mark.timeout(600)  # seconds of work, on a machine that may have much else to do
 @pytest.mark.parametrize("name", WRITERS)
 def test_nothing_acknowledged_is_lost_in_a_power_cut(name: str, root: Path) -> None:
     recording = recorded(name, root)

@@ -25,6 +25,9 @@ class Reporter(Protocol):
 
     def should_stop(self) -> bool: ...
 
+    def flush(self) -> None:
+        """What was reported so far is kept, whatever kills this process now."""
+
     def checkpoint_saved(
         self,
         path: Path,

@@ -233,8 +233,10 @@ class Session:
         if not self._model.is_finite():
             raise self._diverged("a weight is not a number")
         self._tried_step = self.global_step
+        # Whoever resumes goes on after the checkpoint: what led to it must not be lost with us.
         if self._recorded is not None:
             self._recorded.flush()
+        self._reporter.flush()
         metric = float(np.mean(self.recent_returns)) if self.recent_returns else None
         states = {name: part.state_dict() for name, part in self._parts.items()}
         saved = self._store.save(

@@ -87,6 +87,9 @@ class TerminalReporter:
     def note(self, text: str) -> None:
         self._say(text)
 
+    def flush(self) -> None:
+        self._stream.flush()
+
     def close(self) -> None:
         self._show(self._clock())
         if self._is_live and self._width:

@@ -122,10 +122,14 @@ class EventWriter:
             fields["metadata"] = metadata
         self._write(EventType.EPISODE, fields)
 
+    def flush(self) -> None:
+        """What was reported so far is kept, whatever kills this process now."""
+        self._journal.flush()
+
     def lifecycle(self, kind: EventType, payload: Mapping[str, Any]) -> None:
         """Written through at once: whoever waits for the run's state waits for this line."""
         self._write(kind, {"payload": dict(payload)})
-        self._journal.flush()
+        self.flush()
 
     def _metric_body(self, event: DeferredEvent) -> str:
         _, timestamp, name, value, step = event

@@ -34,6 +34,8 @@ class RememberingReporter:
     def should_stop(self) -> bool:
         return self.stop()
 
+    def flush(self) -> None: ...
+
     def checkpoint_saved(self, *_: Any, **__: Any) -> None:
         raise AssertionError("an evaluation saves no checkpoint")
 

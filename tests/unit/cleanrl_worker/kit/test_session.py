@@ -38,6 +38,12 @@ class FakeReporter:
         self.loaded: list[tuple[Path, int]] = []
         self.notes: list[str] = []
         self.stops = False
+        self.flushed_before: list[set[str]] = []  # which checkpoints there were
+        self.folder: Path | None = None
+
+    def flush(self) -> None:
+        found = self.folder.rglob("*") if self.folder else ()
+        self.flushed_before.append({path.name for path in found})
 
     def metric(self, name: str, value: float, step: int) -> None:
         self.metrics.append((name, value, step))
@@ -178,6 +184,17 @@ def test_a_checkpoint_of_another_algorithm_is_refused(tmp_path: Path) -> None:
     session, _ = make_session(path=path)
     with pytest.raises(WorkerError, match="does not fit this network"):
         session.keep(ModelFile(nn.Linear(5, 1)))
+
+
+def test_what_led_to_a_checkpoint_is_kept_before_anybody_can_resume_it(tmp_path: Path) -> None:
+    session, reporter = make_session(tmp_path)
+    reporter.folder = tmp_path
+    TinyTraining(session)
+    session.save_checkpoint()
+    saved = reporter.saved[-1]["path"]
+    assert saved.exists()
+    assert len(reporter.flushed_before) == 1
+    assert saved.name not in reporter.flushed_before[0]
 
 
 def test_the_loop_ends_with_the_budget_or_on_request() -> None:
