@@ -1,0 +1,58 @@
+"""Where the points of a curve are: a metric's in `metrics`, those of the four curves of episodes in
+the table of episodes itself, so that no episode is stored twice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mosaic.contracts.episode_statistics import EPISODE_CURVES
+
+LOGGED = "metrics"
+# What SQLite calls NaN is NULL, and no number exceeds this but infinity.
+_FINITE = "CASE WHEN abs({value}) < 9e999 THEN {then} END"
+
+
+class PointColumns(NamedTuple):
+    """What is said of a point, as expressions of its row. A point may sum up several values."""
+
+    value: str = "value"
+    step: str = "step"
+    count: str = "1"
+    low: str = "value"
+    high: str = "value"
+
+
+LOGGED_COLUMNS = PointColumns(
+    count="count", low="coalesce(low, value)", high="coalesce(high, value)"
+)
+
+
+def columns_of_episodes(name: str) -> PointColumns:
+    column = EPISODE_CURVES[name].column
+    return PointColumns(column, "at_step", "count", column, column)
+
+
+def as_bucket(of: PointColumns) -> str:
+    """The columns of a bucket, for a bucket that is one point."""
+    value, step, count, low, high = of
+
+    def finite(then: str) -> str:
+        return _FINITE.format(value=value, then=then)
+
+    return f"""
+        cursor AS first_cursor, cursor AS last_cursor, {step} AS first_step, {step} AS last_step,
+        {count} AS points, coalesce({finite(count)}, 0) AS finite, {finite(low)} AS low,
+        {finite(high)} AS high, {finite(f"{value} * {count}")} AS total, timestamp
+    """
+
+
+def episode_points(name: str, episodes: str = "episodes") -> str:
+    """The points of this curve of episodes, with the columns of `metrics`.
+
+    `episodes` has `kind`, `at_step` and `count` beside the columns every version has.
+    """
+    kind, column = EPISODE_CURVES[name]
+    return (
+        f"(SELECT '{name}' AS name, cursor, seq, timestamp, {column} AS value, at_step AS step,"
+        f" count, NULL AS low, NULL AS high FROM {episodes} WHERE kind = {kind:d})"
+    )
