@@ -13,6 +13,7 @@ def make_older(path: Path, version: int) -> None:
     """The rows of the store in the tables of that version."""
     older = path.with_name(f"{path.name}.older")
     with contextlib.closing(sqlite3.connect(older, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
         for statement in (each for statements in MIGRATIONS[:version] for each in statements):
             db.execute(statement)
         db.execute("ATTACH ? AS newer", (str(path),))

@@ -14,6 +14,7 @@ import pytest
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.history import MetricSeries
 from mosaic.errors import ConfigError, CorruptStoreError, RequestError, UnknownRunError
+from mosaic.telemetry.store_schema import MIGRATIONS
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.older_stores import make_older
 from tests.waiting import wait_until
@@ -183,7 +184,7 @@ def test_an_old_store_answers_at_once_and_is_upgraded_for_the_next_time(
         assert daemon.client.metrics(run_id) == metrics
         assert daemon.client.episode(run_id, 199).episode_index == 199
         db.execute("ROLLBACK")
-    wait_until(lambda: version(store) == 2, 15, "the store to be upgraded")
+    wait_until(lambda: version(store) == len(MIGRATIONS), 15, "the store to be upgraded")
     assert daemon.client.series(run_id, RETURN, buckets=20) == expected
     assert daemon.client.metrics(run_id) == metrics
 

@@ -189,6 +189,7 @@ class Session:
                 steps=episode.length,
                 terminated=episode.terminated,
                 truncated=episode.truncated,
+                metadata={"step": self.global_step},
             )
             self.episodes += 1
 

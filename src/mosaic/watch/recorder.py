@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from mosaic.contracts.process_recording import Place
 from mosaic.watch.headlines import LENGTH, headline_of, is_one_episode, is_plainer
 from mosaic.watch.messages import (
     MAX_COUNT,
+    Environment,
     Episode,
     Episodes,
     Folder,
@@ -25,6 +26,7 @@ from mosaic.watch.missing_returns import MissingReturns
 MAX_METRIC_NAMES = 5_000
 MAX_FOLDERS = 100
 MAX_PROCESSES = 4_096
+MAX_ENVIRONMENTS = 5  # to be named
 BEAT_INTERVAL_S = 2.0
 
 
@@ -71,6 +73,7 @@ class Recorder:
         self.headlines: dict[str, str] = {}  # headline: the script's own name for it
         self.dropped = 0
         self._names: dict[str, str | None] = {}  # every metric seen, and which headline it is
+        self._environments: list[str] = []
         self._missing_returns = MissingReturns()
         self._steps_by_process: dict[int, int] = {}
         self._largest_metric_step = 0
@@ -106,6 +109,8 @@ class Recorder:
                 self._take_progress(message)
             case Note():
                 self._note(message.text)
+            case Environment():
+                self._take_environment(message.env_id)
             case Vectors():
                 self._missing_returns.vectors_were_made(message.gymnasium)
             case Folder():
@@ -172,7 +177,7 @@ class Recorder:
             steps=episode.length,
             terminated=not episode.is_truncated,
             truncated=episode.is_truncated,
-            metadata={"env": episode.env, **more},
+            metadata=self._episode_facts(episode, more),
         )
         self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + episode.length)
         self._advance()
@@ -192,11 +197,23 @@ class Recorder:
         self._steps_in_episodes = min(MAX_COUNT, self._steps_in_episodes + others * mean.length)
         self._advance()
 
+    def _episode_facts(self, episode: Episode, more: Mapping[str, Any]) -> dict[str, Any]:
+        """With the training step at which it ended, where steps are counted beside episodes."""
+        facts = {"env": episode.env, **more}
+        counted = sum(self._steps_by_process.values())
+        return {**facts, "step": min(MAX_COUNT, counted)} if counted else facts
+
     def _take_progress(self, progress: Progress) -> None:
         known = self._steps_by_process
         if progress.pid in known or len(known) < MAX_PROCESSES:
             known[progress.pid] = max(known.get(progress.pid, 0), progress.steps)
             self._advance()
+
+    def _take_environment(self, env_id: str) -> None:
+        """Told at once: with its first environment a script has got ready."""
+        if env_id not in self._environments and len(self._environments) < MAX_ENVIRONMENTS:
+            self._environments.append(env_id)
+            self._run.heartbeat(env_id=", ".join(self._environments))
 
     def _look_for_returns(self) -> None:
         if self._has_real_episodes:

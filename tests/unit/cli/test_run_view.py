@@ -51,7 +51,7 @@ class Screen(io.StringIO):
 def test_progress_line_says_everything_on_one_line() -> None:
     line = progress_line(RUN, now=1005.0)
     for part in ("5.0 s", "running", "25%", "2,500/10,000 steps", "500 steps/s", "60 episodes",
-                 "return 23.5", "mean 21.25", "ETA 15 s"):  # fmt: skip
+                 "last return 23.5", "mean of last 100 21.25", "ETA 15 s"):  # fmt: skip
         assert part in line
     assert "\n" not in line
 
