@@ -126,8 +126,7 @@ def place_stored(connection: sqlite3.Connection) -> EpisodePlace:
 
 def _uncount(connection: sqlite3.Connection, before_cursor: int, beyond_step: int) -> None:
     connection.execute(
-        f"UPDATE {PLACES} SET kind = {EpisodeKind.UNCOUNTED:d}"
-        " WHERE cursor < ? AND at_step > ?",
+        f"UPDATE {PLACES} SET kind = {EpisodeKind.UNCOUNTED:d} WHERE cursor < ? AND at_step > ?",
         (before_cursor, beyond_step),
     )
 

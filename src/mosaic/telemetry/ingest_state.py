@@ -49,8 +49,8 @@ class IngestState:
     total_steps: int | None = None
     total_episodes: int | None = None
 
-    # The speed now is measured from `rate_from` to `rate_last`; `rate_mark` is the next `rate_from`.
-    # All these times are those of a clock that stands still while the run is paused.
+    # The speed now is measured from `rate_from` to `rate_last`; `rate_mark` is the next
+    # `rate_from`. All these times are those of a clock that stands still while the run is paused.
     rate_from_time: float | None = None
     rate_from_steps: int = 0
     rate_mark_time: float | None = None
@@ -93,9 +93,7 @@ class IngestState:
 
     def has_curves(self, kind: EpisodeKind) -> bool:
         return (
-            self.has_training_curves
-            if kind is EpisodeKind.TRAINING
-            else self.has_evaluation_curves
+            self.has_training_curves if kind is EpisodeKind.TRAINING else self.has_evaluation_curves
         )
 
     def begin_curves(self, kind: EpisodeKind) -> None:

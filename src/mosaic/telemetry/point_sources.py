@@ -3,7 +3,7 @@ the table of episodes itself, so that no episode is stored twice."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from mosaic.contracts.episode_statistics import EPISODE_CURVES
 
@@ -12,7 +12,8 @@ LOGGED = "metrics"
 _FINITE = "CASE WHEN abs({value}) < 9e999 THEN {then} END"
 
 
-class PointColumns(NamedTuple):
+@dataclass(frozen=True)
+class PointColumns:
     """What is said of a point, as expressions of its row. A point may sum up several values."""
 
     value: str = "value"
@@ -34,15 +35,15 @@ def columns_of_episodes(name: str) -> PointColumns:
 
 def as_bucket(of: PointColumns) -> str:
     """The columns of a bucket, for a bucket that is one point."""
-    value, step, count, low, high = of
+    step, count = of.step, of.count
 
     def finite(then: str) -> str:
-        return _FINITE.format(value=value, then=then)
+        return _FINITE.format(value=of.value, then=then)
 
     return f"""
         cursor AS first_cursor, cursor AS last_cursor, {step} AS first_step, {step} AS last_step,
-        {count} AS points, coalesce({finite(count)}, 0) AS finite, {finite(low)} AS low,
-        {finite(high)} AS high, {finite(f"{value} * {count}")} AS total, timestamp
+        {count} AS points, coalesce({finite(count)}, 0) AS finite, {finite(of.low)} AS low,
+        {finite(of.high)} AS high, {finite(f"{of.value} * {count}")} AS total, timestamp
     """
 
 

@@ -166,9 +166,7 @@ def fill_buckets(connection: sqlite3.Connection) -> None:
 def sum_up_episodes(connection: sqlite3.Connection, names: Collection[str]) -> None:
     """Summaries of these curves of episodes from all their points; those without any have none."""
     for name in names:
-        connection.execute(
-            _SUM_UP.format(points=episode_points(name), chosen="", of_episodes="1")
-        )
+        connection.execute(_SUM_UP.format(points=episode_points(name), chosen="", of_episodes="1"))
 
 
 def rename_metric(connection: sqlite3.Connection, name: str, new_name: str) -> None:

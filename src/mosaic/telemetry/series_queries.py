@@ -111,7 +111,9 @@ def _known_range(
     if store.has_pyramid(name):
         statement = "SELECT first_step, last_step, points FROM metric_summaries WHERE name = ?"
     else:
-        statement = f"SELECT min(step), max(step), count(*) FROM {store.points(name)} WHERE name = ?"
+        statement = (
+            f"SELECT min(step), max(step), count(*) FROM {store.points(name)} WHERE name = ?"
+        )
     found = store.rows(statement, name)
     if not found or found[0][0] is None:
         return None
@@ -155,7 +157,7 @@ def _points(
         means=values,
         lows=lows,
         highs=highs,
-        counts=tuple(row[4] for row in page),
+        counts=tuple(int(row[4]) for row in page),
         timestamps=tuple(row[3] for row in page),
         points=points,
         next_cursor=int(rows[limit][0]) if len(rows) > limit else 0,

@@ -12,7 +12,7 @@ import math
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -150,9 +150,7 @@ class TelemetryStore:
                 self._connection.execute(_insert_statement(table, rows), block)
                 position += size
 
-    def _write_state(
-        self, state: IngestState, columns: Sequence[str] = _STATE_COLUMNS
-    ) -> None:
+    def _write_state(self, state: IngestState, columns: Sequence[str] = _STATE_COLUMNS) -> None:
         marks = ", ".join("?" * len(columns))
         self._connection.execute(
             f"REPLACE INTO ingest_state ({', '.join(columns)}) VALUES ({marks})",

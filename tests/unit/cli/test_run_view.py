@@ -69,6 +69,17 @@ def test_remaining_time_falls_back_on_the_share_done() -> None:
     assert remaining_s(FAILED) is None
 
 
+def test_remaining_time_takes_the_speed_now_then_overall_and_none_while_paused() -> None:
+    progress = Progress(steps=500, total_steps=1000, overall_steps_per_second=50.0)
+    assert remaining_s(replace(RUN, progress=progress)) == 10.0
+    now = replace(progress, steps_per_second=100.0)
+    assert remaining_s(replace(RUN, progress=now)) == 5.0
+    assert remaining_s(replace(RUN, progress=now, state=RunState.PAUSE)) is None
+    # A pause is no part of what a share of the episodes took.
+    plan = Progress(steps=500, episodes=10, total_episodes=40, overall_steps_per_second=50.0)
+    assert remaining_s(replace(RUN, progress=plan), now=99_999.0) == 30.0
+
+
 def test_elapsed_time_stops_with_the_run() -> None:
     assert elapsed_s(FAILED, now=5000.0) == 12.0
     assert elapsed_s(replace(RUN, started_at=None)) is None

@@ -128,7 +128,9 @@ def test_a_smoothed_value_does_not_change_with_zoom() -> None:
 
 def test_the_legend_of_returns_says_the_mean_everybody_says() -> None:
     look = RunLook("r", "r", "#ffffff", mean_return=12.5)
-    of_returns = PictureRequest("episodic_return", ChartOptions(), (look,), {"r": bucketed([1.0], 1)})
+    of_returns = PictureRequest(
+        "episodic_return", ChartOptions(), (look,), {"r": bucketed([1.0], 1)}
+    )
     (curve,) = picture_of(of_returns).curves
     assert (curve.legend_value, curve.value_name) == (12.5, "mean of the last 100 episodes")
     other = PictureRequest(

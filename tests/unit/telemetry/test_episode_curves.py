@@ -39,7 +39,9 @@ class Told:
 
     def metric(self, name: str, value: float, step: int, **fields: Any) -> None:
         self.seq += 1
-        self.lines.append(lines.line("metric", self.seq, name=name, value=value, step=step, **fields))
+        self.lines.append(
+            lines.line("metric", self.seq, name=name, value=value, step=step, **fields)
+        )
 
     def attempt(self, number: int) -> None:
         self.seq = 0
@@ -162,9 +164,7 @@ def test_a_restart_goes_on_with_mean_and_counts(run: Told) -> None:
 
 
 @pytest.mark.parametrize("order", ["before", "after", "both"])
-def test_what_a_worker_logs_under_the_name_of_a_curve_is_kept_apart(
-    run: Told, order: str
-) -> None:
+def test_what_a_worker_logs_under_the_name_of_a_curve_is_kept_apart(run: Told, order: str) -> None:
     if order in ("before", "both"):
         run.metric(RETURN, -1.0, 5)
         run.ingest()
@@ -194,8 +194,10 @@ def test_a_worker_that_uses_both_names_itself_loses_nothing(run: Told) -> None:
 
 @pytest.mark.parametrize(
     "metadata",
-    [None, 3, "step", [1], {"step": "7"}, {"step": -1}, {"step": 2**70}, {"step": True}]
-    + [{"count": 0}, {"count": 2.5}, {"purpose": 4}, {"count": {}, "step": None}],
+    [
+        *(None, 3, "step", [1], {"step": "7"}, {"step": -1}, {"step": 2**70}, {"step": True}),
+        *({"count": 0}, {"count": 2.5}, {"purpose": 4}, {"count": {}, "step": None}),
+    ],
 )
 def test_metadata_that_mean_something_else_do_no_harm(run: Told, metadata: Any) -> None:
     run.episode(1.0, metadata=metadata)
@@ -281,3 +283,22 @@ def test_buckets_weigh_summaries_as_points_do(run: Told) -> None:
     assert whole.counts == (5150,)
     assert whole.means[0] == pytest.approx(total / 5150)
     assert (whole.lows, whole.highs) == ((-0.5,), (99.5,))
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 1 << 20])
+def test_speed_does_not_depend_on_how_the_journal_is_cut(run: Told, chunk_bytes: int) -> None:
+    def at(second: float, kind: str, **payload: Any) -> None:
+        told = lines.lifecycle(kind, len(run.lines), **payload)
+        run.lines.append(told.replace(b"1767225600.", b"%d." % (1_767_225_600 + second)))
+
+    at(0, "run_started", total_steps=5000)
+    at(30, "heartbeat", steps=0)  # got ready
+    at(40, "heartbeat", steps=1000)
+    at(40, "run_paused", steps=1000)
+    at(100, "heartbeat", steps=1000, paused=True)
+    at(160, "run_resumed", steps=1000)
+    at(170, "heartbeat", steps=2000)
+    progress = run.ingest(chunk_bytes)
+    assert progress.steps == 2000
+    assert progress.overall_steps_per_second == pytest.approx(100.0, rel=0.01)
+    assert progress.steps_per_second == pytest.approx(100.0, rel=0.01)

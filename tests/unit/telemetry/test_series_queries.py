@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import contextlib
 import math
-import sqlite3
 import tempfile
 from pathlib import Path
 
