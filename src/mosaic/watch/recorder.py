@@ -198,10 +198,15 @@ class Recorder:
         self._advance()
 
     def _episode_facts(self, episode: Episode, more: Mapping[str, Any]) -> dict[str, Any]:
-        """With the training step at which it ended, where steps are counted beside episodes."""
-        facts = {"env": episode.env, **more}
+        """With the training step at which it ended.
+
+        Steps are told less often than episodes, and count unfinished ones too: whichever is more.
+        """
+        in_episodes = self._steps_in_episodes + episode.length * more.get("count", 1)
         counted = sum(self._steps_by_process.values())
-        return {**facts, "step": min(MAX_COUNT, counted)} if counted else facts
+        # A return that was logged is at the step it was logged with.
+        step = max(counted, in_episodes) if self._has_real_episodes else self.last_step
+        return {"env": episode.env, "step": min(MAX_COUNT, step), **more}
 
     def _take_progress(self, progress: Progress) -> None:
         known = self._steps_by_process

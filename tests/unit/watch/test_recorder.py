@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from mosaic.watch import recorder as module
-from mosaic.watch.messages import Episode, Episodes, Folder, Metric, Note, Progress, Vectors
+from mosaic.watch.messages import (
+    Environment,
+    Episode,
+    Episodes,
+    Folder,
+    Metric,
+    Note,
+    Progress,
+    Vectors,
+)
 from mosaic.watch.recorder import BEAT_INTERVAL_S, Recorder
 
 
@@ -19,6 +28,7 @@ class FakeRun:
         self.ended: list[dict[str, Any]] = []
         self.notes: list[str] = []
         self.beats = 0
+        self.told: list[dict[str, Any]] = []  # with them
 
     def metric(self, name: str, value: float, step: int) -> None:
         self.points.append((name, value, step))
@@ -33,6 +43,7 @@ class FakeRun:
 
     def heartbeat(self, **details: Any) -> None:
         self.beats += 1
+        self.told.append(details)
 
     def say(self, text: str) -> bool:
         self.notes.append(text)
@@ -91,8 +102,29 @@ def test_without_any_count_the_steps_of_episodes_are_the_progress(
     recorder.take(Episode(2.0, 12, env=3, is_truncated=True))
     assert run.steps == 42
     assert [item["episode_index"] for item in run.ended] == [0, 1]
-    assert run.ended[1]["metadata"] == {"env": 3}
+    assert run.ended[1]["metadata"] == {"env": 3, "step": 42}
     assert (run.ended[0]["terminated"], run.ended[1]["terminated"]) == (True, False)
+
+
+def test_an_episode_ends_at_the_steps_that_were_counted(recorder: Recorder, run: FakeRun) -> None:
+    recorder.take(Episode(1.0, 30))
+    recorder.take(Progress(100, 1))  # of several environments at once
+    recorder.take(Episode(2.0, 12))
+    assert [item["metadata"]["step"] for item in run.ended] == [30, 100]
+
+
+def test_a_logged_return_is_an_episode_at_the_step_of_its_metric(
+    recorder: Recorder, run: FakeRun
+) -> None:
+    recorder.take(Metric("charts/episodic_return", 5.0, 640))
+    recorder.tick()
+    assert run.ended[0]["metadata"]["step"] == 640
+
+
+def test_environments_are_named_as_they_appear(recorder: Recorder, run: FakeRun) -> None:
+    for env_id in ("CartPole-v1", "CartPole-v1", "Acrobot-v1"):
+        recorder.take(Environment(env_id))
+    assert run.told == [{"env_id": "CartPole-v1"}, {"env_id": "CartPole-v1, Acrobot-v1"}]
 
 
 def test_many_episodes_in_one_message_are_counted_all(recorder: Recorder, run: FakeRun) -> None:
@@ -101,7 +133,7 @@ def test_many_episodes_in_one_message_are_counted_all(recorder: Recorder, run: F
     assert run.steps == 50
     (event,) = run.ended
     assert (event["total_reward"], event["steps"]) == (6.0, 5)
-    assert event["metadata"] == {"env": 0, "count": 10, "last_return": None}
+    assert event["metadata"] == {"env": 0, "step": 50, "count": 10, "last_return": None}
 
 
 def test_an_impossible_length_does_no_harm(recorder: Recorder, run: FakeRun) -> None:
