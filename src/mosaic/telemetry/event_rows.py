@@ -46,7 +46,11 @@ SAMPLE_BYTES = 200
 MEASURE_INTERVAL_S = 0.2
 _STEP_WIDTH = len(COLUMNS["steps"])
 _EPISODE_INDEX = COLUMNS["steps"].index("episode_index")
-_CURVES_OF = {
+_EPISODE_WIDTH = len(COLUMNS["episodes"])
+_EPISODE_FACTS = [
+    COLUMNS["episodes"].index(name) for name in ("total_reward", "kind", "at_step", "count")
+]
+_CURVES_OF: dict[int, list[str]] = {
     kind: [name for name, curve in EPISODE_CURVES.items() if curve.kind is kind]
     for kind in EpisodeKind
 }
@@ -70,8 +74,8 @@ class Batch:
         self._rejections: Counter[str] = Counter()
         # (episode_index, attempt) -> cursors of its first and its last step
         self._spans: dict[tuple[int, int], tuple[int, int]] = {}
-        # metric, or kind of episodes -> points, lowest and highest step, values
-        self._curves: dict[str | EpisodeKind, tuple[int, int, int, int]] = {}
+        # metric -> points, lowest and highest step, values
+        self._curves: dict[str, tuple[int, int, int, int]] = {}
         self._place = EpisodePlace(before.last_episode_step, before.may_begin_anew)
         self._steps = self.rows["steps"]
         self._counted_to = 0
@@ -174,9 +178,9 @@ class Batch:
         self.state.reported_steps = max(self.state.reported_steps, step)
         self.has_samples = True
 
-    def _sum_up(self, curve: str | EpisodeKind, step: int, count: int, more: int = 1) -> None:
-        points, first, last, counted = self._curves.get(curve, (0, step, step, 0))
-        self._curves[curve] = (
+    def _sum_up(self, name: str, step: int, count: int, more: int = 1) -> None:
+        points, first, last, counted = self._curves.get(name, (0, step, step, 0))
+        self._curves[name] = (
             points + more,
             step if step < first else first,
             step if step > last else last,
@@ -203,15 +207,25 @@ class Batch:
             return
         if not self.state.has_curves(kind):
             self._take_names(kind)
-        self._sum_up(kind, at_step, facts.count)
-        if kind is EpisodeKind.TRAINING:
-            if self._place.may_begin_anew:
-                self._place.may_begin_anew = False
-                self.rewinds.append((self.state.attempt_cursor, None))
-            self.state.finished_episodes += facts.count
-            self.returns.append(total_reward)
-            if facts.count > 1:
-                self.returns += [total_reward] * (min(facts.count, EPISODES_IN_MEAN) - 1)
+        if self._place.may_begin_anew and kind is EpisodeKind.TRAINING:
+            self._place.may_begin_anew = False
+            self.rewinds.append((self.state.attempt_cursor, None))
+
+    def _sum_up_episodes(self) -> None:
+        rows = self.rows["episodes"]
+        returns, kinds, steps, counts = (rows[column::_EPISODE_WIDTH] for column in _EPISODE_FACTS)
+        for kind in set(kinds) - {EpisodeKind.UNCOUNTED}:
+            places = [place for place, each in enumerate(kinds) if each == kind]
+            at = [steps[place] for place in places]
+            counted = sum([counts[place] for place in places])
+            for name in _CURVES_OF[kind]:
+                summary = (name, len(places), 0, min(at), max(at), counted, 1)
+                self.rows["metric_summaries"] += summary
+            if kind == EpisodeKind.TRAINING:
+                self.state.finished_episodes += counted
+                for place in places[-EPISODES_IN_MEAN:]:
+                    self.returns += [returns[place]] * min(counts[place], EPISODES_IN_MEAN)
+                self.returns = self.returns[-EPISODES_IN_MEAN:]
 
     def _take_names(self, kind: EpisodeKind) -> None:
         """What was logged so far under the names of these curves is called otherwise from now."""
@@ -308,12 +322,9 @@ class Batch:
         self._count_steps()
         for key, cursors in self._spans.items():
             self.rows["episode_spans"] += (*key, *cursors)
-        for curve, (points, first, last, counted) in self._curves.items():
-            of_episodes = isinstance(curve, EpisodeKind)
-            for name in _CURVES_OF[curve] if isinstance(curve, EpisodeKind) else (curve,):
-                summary = (name, points, 0, first, last, counted, +of_episodes)
-                self.rows["metric_summaries"] += summary
-        self.returns = self.returns[-EPISODES_IN_MEAN:]
+        for name, (points, first, last, counted) in self._curves.items():
+            self.rows["metric_summaries"] += (name, points, 0, first, last, counted, 0)
+        self._sum_up_episodes()
         for rejection in self._rejections.items():
             self.rows["quarantine_counts"] += rejection
         state.last_episode_step, state.may_begin_anew = self._place.step, self._place.may_begin_anew

@@ -21,6 +21,7 @@ class PointColumns:
     count: str = "1"
     low: str = "value"
     high: str = "value"
+    is_finite: bool = False  # always, so that nobody has to look
 
 
 LOGGED_COLUMNS = PointColumns(
@@ -30,7 +31,7 @@ LOGGED_COLUMNS = PointColumns(
 
 def columns_of_episodes(name: str) -> PointColumns:
     column = EPISODE_CURVES[name].column
-    return PointColumns(column, "at_step", "count", column, column)
+    return PointColumns(column, "at_step", "count", column, column, is_finite=column == "steps")
 
 
 def as_bucket(of: PointColumns) -> str:
@@ -38,7 +39,7 @@ def as_bucket(of: PointColumns) -> str:
     step, count = of.step, of.count
 
     def finite(then: str) -> str:
-        return _FINITE.format(value=of.value, then=then)
+        return then if of.is_finite else _FINITE.format(value=of.value, then=then)
 
     return f"""
         cursor AS first_cursor, cursor AS last_cursor, {step} AS first_step, {step} AS last_step,
