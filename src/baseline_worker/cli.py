@@ -78,6 +78,7 @@ def play_episode(
         terminated=terminated,
         truncated=truncated,
         episode_seed=seed,
+        metadata={"step": steps},
     )
     run.metric("rollout/episodic_return", total_reward, steps)
     run.metric("rollout/episodic_length", length, steps)

@@ -85,8 +85,12 @@ def notices(application: Application) -> list[Notice]:
     return said
 
 
-def test_eight_environments_are_watched_with_their_numbers(page: LiveView) -> None:
-    assert "step" in page.hud.text and "8,000" in page.hud.text
+def test_eight_environments_are_watched_with_the_numbers_of_their_run(
+    page: LiveView, run: RunRecord
+) -> None:
+    words = " ".join(page.hud.text.split())
+    assert f"step {run.progress.steps:,}" in words
+    assert f"mean(100) {run.progress.mean_return:.1f}" in words
     assert page.canvas.veil == ""
     assert not page.canvas.box(7).isEmpty()
 

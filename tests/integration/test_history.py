@@ -14,7 +14,9 @@ import pytest
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.history import MetricSeries
 from mosaic.errors import ConfigError, CorruptStoreError, RequestError, UnknownRunError
+from mosaic.telemetry.store_schema import MIGRATIONS
 from tests.daemon_harness import DaemonHarness, running_daemon
+from tests.older_stores import make_older
 from tests.waiting import wait_until
 
 EPISODES = 30
@@ -33,15 +35,6 @@ def finished(daemon: DaemonHarness) -> str:
     run_id = daemon.submit(config={"episodes": EPISODES})
     assert daemon.wait_over(run_id).outcome == "succeeded"
     return run_id
-
-
-def downgrade(store: Path) -> None:
-    """What the version before pyramids would have left."""
-    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as db:
-        db.execute("DROP TABLE metric_summaries")
-        db.execute("DROP TABLE metric_buckets")
-        db.execute("DROP INDEX episodes_by_number")
-        db.execute("PRAGMA user_version = 1")
 
 
 def version(store: Path) -> int:
@@ -183,7 +176,7 @@ def test_an_old_store_answers_at_once_and_is_upgraded_for_the_next_time(
     store = daemon.home.run(run_id).telemetry
     expected = daemon.client.series(run_id, RETURN, buckets=20)
     metrics = daemon.client.metrics(run_id)
-    downgrade(store)
+    make_older(store, 1)
     with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as db:
         # Somebody keeps it from being upgraded, as a full disk would.
         db.execute("BEGIN IMMEDIATE")
@@ -191,7 +184,7 @@ def test_an_old_store_answers_at_once_and_is_upgraded_for_the_next_time(
         assert daemon.client.metrics(run_id) == metrics
         assert daemon.client.episode(run_id, 199).episode_index == 199
         db.execute("ROLLBACK")
-    wait_until(lambda: version(store) == 2, 15, "the store to be upgraded")
+    wait_until(lambda: version(store) == len(MIGRATIONS), 15, "the store to be upgraded")
     assert daemon.client.series(run_id, RETURN, buckets=20) == expected
     assert daemon.client.metrics(run_id) == metrics
 

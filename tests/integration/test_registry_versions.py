@@ -142,7 +142,9 @@ def rewrite_as_version_2(connection: sqlite3.Connection, imported: str) -> None:
     )
     connection.execute(f"UPDATE transitions SET checksum = row_checksum({transition})")
     connection.execute("DROP TABLE exit_proofs")
-    connection.execute("ALTER TABLE runs DROP COLUMN origin")
-    columns = ", ".join(name for name in RUN_COLUMNS if name != "origin")
+    younger = ("origin", "overall_steps_per_second")
+    for column in younger:
+        connection.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+    columns = ", ".join(name for name in RUN_COLUMNS if name not in younger)
     connection.execute(f"UPDATE runs SET checksum = row_checksum({columns})")
     connection.execute("PRAGMA user_version = 2")

@@ -48,8 +48,9 @@ class Reporting:
             episode_seed=episode.episode_seed,
             metadata={"given_up": True} if is_given_up else None,
         )
-        self._run.metric("rollout/episodic_return", episode.total_reward, self._run.steps)
-        self._run.metric("rollout/episodic_length", episode.steps, self._run.steps)
+        if not is_given_up:
+            self._run.metric("rollout/episodic_return", episode.total_reward, self._run.steps)
+            self._run.metric("rollout/episodic_length", episode.steps, self._run.steps)
         if self._log is not None:
             self._log.write(
                 episode.episode_index,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Reporter(Protocol):
@@ -19,6 +20,7 @@ class Reporter(Protocol):
         steps: int,
         terminated: bool,
         truncated: bool,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None: ...
 
     def progress(self, *, steps: int, total_steps: int | None = None) -> None: ...

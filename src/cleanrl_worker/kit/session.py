@@ -169,10 +169,17 @@ class Session:
         The last checkpoint is saved here, while the environments are still open.
         """
         self._reporter.progress(steps=self.global_step)
-        if not self._is_done and not self._should_stop():
+        if not self._is_done and not self._is_told_to_stop():
             return True
         self.save_checkpoint(is_final=self._is_done)
         return False
+
+    def _is_told_to_stop(self) -> bool:
+        """Waits while the run is paused, which is no part of its speed."""
+        asked_at = time.perf_counter()
+        is_stopping = self._should_stop()
+        self._started_at += time.perf_counter() - asked_at
+        return is_stopping
 
     @property
     def _is_done(self) -> bool:
@@ -189,6 +196,7 @@ class Session:
                 steps=episode.length,
                 terminated=episode.terminated,
                 truncated=episode.truncated,
+                metadata={"step": self.global_step},
             )
             self.episodes += 1
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from mosaic.worker.control import Control
 
@@ -48,6 +48,7 @@ class TerminalReporter:
         steps: int,
         terminated: bool,
         truncated: bool,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._returns.append(total_reward)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mosaic.cli.terminal import paint, printable, say, say_fields
+from mosaic.contracts.episode_statistics import MEAN_RETURN_NAME
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration, moment
@@ -121,19 +122,25 @@ def say_run(record: RunRecord) -> None:
 
 def progress_fields(record: RunRecord) -> list[tuple[str, str]]:
     progress = record.progress
-    speed = progress.steps_per_second
+    now, overall = progress.steps_per_second, progress.overall_steps_per_second
+    is_running = record.state is RunState.EXEC
     lost = record.quarantined_lines
     return [
         ("done", "" if progress.fraction is None else f"{progress.fraction:.1%}"),
         ("steps", steps_text(record).removesuffix(" steps") if progress.steps else ""),
         ("episodes", count(progress.episodes) if progress.episodes else ""),
-        ("speed", f"{decimal(speed)} steps/s" if speed else ""),
+        ("speed now", f"{decimal(now)} steps/s" if now and is_running else ""),
+        ("speed overall", f"{decimal(overall)} steps/s" if overall else ""),
         ("last return", _known(decimal, progress.last_return)),
-        ("mean return", _known(decimal, progress.mean_return)),
+        ("mean return", _known(_mean_return, progress.mean_return)),
         ("time left", _known(duration, remaining_s(record))),
         ("checkpoint", record.checkpoint_uri),
         ("bad event lines", count(lost) if lost else ""),
     ]
+
+
+def _mean_return(value: float) -> str:
+    return f"{decimal(value)} ({MEAN_RETURN_NAME})"
 
 
 def _known(show: Callable[[float], str], value: float | None) -> str:

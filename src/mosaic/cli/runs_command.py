@@ -116,7 +116,17 @@ def say_runs(records: list[RunRecord]) -> None:
         )
         for record in records
     ]
-    header = ("RUN", "NAME", "WORKER", "STATE", "STEPS", "RETURN", "TIME", "SUBMITTED", "ORIGIN")
+    header = (
+        "RUN",
+        "NAME",
+        "WORKER",
+        "STATE",
+        "STEPS",
+        "MEAN RETURN",
+        "TIME",
+        "SUBMITTED",
+        "ORIGIN",
+    )
     say_table(
         header if has_origin else header[:-1],
         rows,

@@ -30,6 +30,9 @@ def build_comparison(
     curves = with_ends(groups, loaded)
     question = loader.question(last, is_lower_better)
     comparison = compare(question, groups, curves, loader.tail)
+    names = {run.run_id: run.run_name for group in groups for run in group.runs}
+    warnings = (*comparison.warnings, *loader.remarks(names))
+    comparison = dataclasses.replace(comparison, warnings=warnings)
     if not loader.measures_returns:
         return comparison
     checks = reference_checks(comparison, groups, curves, loader.tail, loader.kind)

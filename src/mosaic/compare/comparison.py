@@ -24,6 +24,7 @@ from mosaic.compare.recipes import ConfigDifference, differences, equalities, se
 from mosaic.compare.statistics import CONFIDENCE, RESAMPLES, Band, Summary, band, summarize
 from mosaic.compare.verdicts import PairVerdict, judge_pairs
 from mosaic.compare.wording import seeds_text, shown
+from mosaic.contracts.episode_statistics import mean_of
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError
 
@@ -220,8 +221,8 @@ def _group_result(
     finals = {}
     for curve, row in zip(kept, rows, strict=True):
         values = tail(curve.run_id, question.last, float(grid[-1]))
-        finite = values[np.isfinite(values)]
-        finals[curve.run_id] = float(finite.mean() if len(finite) else row[-1])
+        mean = mean_of(values.tolist())
+        finals[curve.run_id] = float(row[-1]) if mean is None else mean
     return GroupResult(
         label=group.label,
         runs=tuple(_run_row(run, curves[run.run_id], finals, remarks) for run in group.runs),

@@ -1,12 +1,14 @@
 """Curves of runs through a client: which series stands for a run's return, and its points.
 
+That is the curve of its episodes. Only a run without a finished episode is judged by what it logs.
+
 Long series come in buckets; the last values, of which the final performance is made, never do.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,16 +17,16 @@ import numpy as np
 from mosaic.compare.comparison import Question
 from mosaic.compare.curves import Curve, Floats
 from mosaic.compare.published import EVALUATION, TRAINING
-from mosaic.contracts.events import EpisodeSummary
+from mosaic.contracts.episode_statistics import EPISODES_IN_MEAN, EPISODIC_RETURN
 from mosaic.contracts.history import MetricInfo, MetricSeries
 from mosaic.errors import RequestError
 from mosaic.watch.headlines import LOSS, RETURN, headline_of, is_one_episode
 
 RETURNS = "episodic return"
 BUCKETS = 4_000
-DEFAULT_LAST = 100
-_EPISODES = ""  # instead of the name of a metric: the table of episodes
+DEFAULT_LAST = EPISODES_IN_MEAN
 _SHARE_AT_END = 0.1
+_NAMES_SHOWN = 5
 
 
 class History(Protocol):
@@ -41,19 +43,24 @@ class History(Protocol):
         buckets: int = 0,
     ) -> list[MetricSeries]: ...
 
-    def episodes(self, run_id: str) -> Iterable[EpisodeSummary]: ...
-
 
 @dataclass(frozen=True)
 class Source:
-    """Where the values of one run come from."""
+    """Where the values of one run come from; without a name there are none."""
 
     name: str
     is_one_episode: bool
 
+    @property
+    def is_logged(self) -> bool:
+        """Rather than made of the episodes themselves."""
+        return self.name not in ("", EPISODIC_RETURN)
+
 
 def choose_source(infos: Sequence[MetricInfo]) -> Source:
-    """The series that stands for a run's return; what is logged once an episode comes first."""
+    """The series that stands for a run's return: its episodes, else what is logged of them."""
+    if any(info.name == EPISODIC_RETURN and info.points for info in infos):
+        return Source(EPISODIC_RETURN, True)
     own = [info for info in infos if info.points and headline_of(info.name) == RETURN]
     single = [info for info in own if is_one_episode(info.name)]
     if single:
@@ -64,7 +71,7 @@ def choose_source(infos: Sequence[MetricInfo]) -> Source:
     ]
     for info in own or evaluations:
         return Source(info.name, is_one_episode(_without_group(info.name)))
-    return Source(_EPISODES, True)
+    return Source("", True)
 
 
 def _without_group(name: str) -> str:
@@ -90,7 +97,7 @@ class Loader:
     def kind(self) -> str:
         """Returns of evaluations are not returns while training."""
         names = {source.name for source in self.sources.values()}
-        is_training = all(name == _EPISODES or headline_of(name) == RETURN for name in names)
+        is_training = all(not name or headline_of(name) == RETURN for name in names)
         return TRAINING if is_training else EVALUATION
 
     def load(self, run_ids: Sequence[str]) -> Mapping[str, Curve]:
@@ -106,15 +113,27 @@ class Loader:
             )
             self.sources[run_id] = source
             by_name.setdefault(source.name, []).append(run_id)
+        by_name.pop("", None)
         for name, members in by_name.items():
-            if name == _EPISODES:
-                self._curves |= {run_id: self._episode_curve(run_id) for run_id in members}
-                continue
             found = self._history.series(members, [name], buckets=BUCKETS)
             self._curves |= {series.run_id: curve_of(series) for series in found}
         for run_id in run_ids:
             self._curves.setdefault(run_id, Curve.of(run_id, [], []))
         return self._curves
+
+    def remarks(self, names: Mapping[str, str]) -> list[str]:
+        """Which runs are judged by what they log, in sentences. `names` are those of the runs."""
+        if self._metric is not None:
+            return []
+        by_series: dict[str, list[str]] = {}
+        for run_id, source in self.sources.items():
+            if source.is_logged:
+                by_series.setdefault(source.name, []).append(names.get(run_id, run_id))
+        return [
+            f"No finished episodes of {', '.join(runs[:_NAMES_SHOWN])}"
+            f"{' and others' if len(runs) > _NAMES_SHOWN else ''}: the logged {series} was taken."
+            for series, runs in by_series.items()
+        ]
 
     def question(self, last: int | None, is_lower_better: bool) -> Question:
         """What is asked, in words that fit what was found."""
@@ -136,7 +155,7 @@ class Loader:
         """The last values up to a step, read point by point where the curve has buckets."""
         curve = self._curves[run_id].up_to(last_step)
         name = self.sources[run_id].name
-        if name == _EPISODES or (curve.weights == 1).all():
+        if (curve.weights == 1).all():
             return curve.values[-count:]
         from_end = np.cumsum(curve.weights[::-1])
         # One bucket more than needed: a bucket is known by the step it ends with.
@@ -145,8 +164,10 @@ class Loader:
         found = self._history.series(
             [run_id], [name], first_step=first, last_step=int(last_step), buckets=0
         )
-        values = [curve_of(series).values for series in found if series.run_id == run_id]
-        return values[0][-count:] if values else curve.values[-count:]
+        points = next((curve_of(series) for series in found if series.run_id == run_id), curve)
+        # A point may stand for several values even then.
+        copies = np.minimum(points.weights, count).astype(int)
+        return np.repeat(points.values, copies)[-count:]
 
     def _check_metric(self, name: str, infos: Mapping[str, Sequence[MetricInfo]]) -> None:
         known = sorted({info.name for found in infos.values() for info in found})
@@ -159,12 +180,6 @@ class Loader:
             field="metric",
             metrics=known,
         )
-
-    def _episode_curve(self, run_id: str) -> Curve:
-        """An episode ends where the lengths of all before it and its own lead."""
-        episodes = list(self._history.episodes(run_id))
-        ends = np.cumsum([float(episode.steps) for episode in episodes])
-        return Curve.of(run_id, ends, [episode.total_reward for episode in episodes])
 
 
 def curve_of(series: MetricSeries) -> Curve:

@@ -21,13 +21,16 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True)
 class Progress:
+    """The numbers of a run, each with one definition: see docs/reference/numbers.md."""
+
     steps: int = 0
     total_steps: int | None = None
-    episodes: int = 0
+    episodes: int = 0  # finished, of the training
     total_episodes: int | None = None
     last_return: float | None = None
-    mean_return: float | None = None  # over the last 100 episodes
-    steps_per_second: float | None = None
+    mean_return: float | None = None  # of the last 100 episodes
+    steps_per_second: float | None = None  # over about the last ten seconds
+    overall_steps_per_second: float | None = None  # neither pauses nor getting ready included
 
     @property
     def fraction(self) -> float | None:

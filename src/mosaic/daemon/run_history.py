@@ -202,7 +202,7 @@ class RunHistory:
                 if store is None:
                     return None
                 answer = question(store)
-                is_old = not store.has_pyramid
+                is_old = not store.is_current
         except CorruptStoreError as error:
             self._upgrades.ask(run_id, files)
             raise CorruptStoreError(

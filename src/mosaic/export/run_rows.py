@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -74,6 +74,8 @@ def about(record: RunRecord, export_format: str) -> dict[str, Any]:
         "worker": record.worker,
         # A run that was not over has more to say by now.
         "was_over": record.is_over,
+        # The figures every part of MOSAIC shows of the run.
+        "progress": asdict(record.progress),
         "exported_at": time.time(),
     }
 

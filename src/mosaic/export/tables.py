@@ -51,6 +51,10 @@ METRICS = (
     Column("step", Kind.INTEGER),
     Column("value", Kind.REAL),
     Column("timestamp", Kind.REAL),
+    # A value may be the mean of so many, between these.
+    Column("count", Kind.INTEGER),
+    Column("low", Kind.REAL),
+    Column("high", Kind.REAL),
 )
 EPISODES = (
     Column("episode_index", Kind.INTEGER),
@@ -82,7 +86,10 @@ STEPS = (
 
 
 def metric_columns(page: MetricSeries) -> Columns:
-    return [[page.name] * len(page.means), page.last_steps, page.means, page.timestamps]
+    return [
+        *([page.name] * len(page.means), page.last_steps, page.means, page.timestamps),
+        *(page.counts, page.lows, page.highs),
+    ]
 
 
 def episode_columns(episodes: Iterable[EpisodeSummary]) -> Columns:

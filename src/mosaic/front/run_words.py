@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.episode_statistics import EPISODES_IN_MEAN
 from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import RunState
@@ -62,14 +63,33 @@ def elapsed_s(record: RunRecord, now: float | None = None) -> float | None:
 
 
 def remaining_s(record: RunRecord, now: float | None = None) -> float | None:
-    """A guess from the speed, or from the share that is done; None when nothing is known."""
+    """A guess from the speed, or from the share that is done; None when nothing is known.
+
+    While it is paused nobody knows.
+    """
     progress = record.progress
-    if record.is_over or progress.fraction is None or progress.fraction <= 0:
+    if record.is_over or record.state is RunState.PAUSE:
         return None
-    if progress.total_steps and progress.steps_per_second:
-        return (progress.total_steps - progress.steps) / progress.steps_per_second
-    elapsed = elapsed_s(record, now)
-    return None if elapsed is None else elapsed * (1 / progress.fraction - 1)
+    if progress.fraction is None or progress.fraction <= 0:
+        return None
+    speed = progress.steps_per_second or progress.overall_steps_per_second
+    if progress.total_steps and speed:
+        return max(0, progress.total_steps - progress.steps) / speed
+    # Of a plan in episodes: as long as the share that is done took, pauses left out.
+    took = progress.steps / speed if speed else elapsed_s(record, now)
+    return None if took is None else took * (1 / progress.fraction - 1)
+
+
+def speed_of(record: RunRecord) -> float | None:
+    """Steps a second: now while it runs, overall when it is over; None while it is paused."""
+    progress = record.progress
+    if record.is_over:
+        return progress.overall_steps_per_second or progress.steps_per_second
+    return None if record.state is RunState.PAUSE else progress.steps_per_second
+
+
+def speed_name(record: RunRecord) -> str:
+    return "steps/s overall" if record.is_over else "steps/s"
 
 
 def steps_text(record: RunRecord) -> str:
@@ -86,16 +106,16 @@ def progress_parts(record: RunRecord) -> list[str]:
     parts = []
     if progress.steps or progress.total_steps:
         parts.append(steps_text(record))
-    if progress.steps_per_second:
-        parts.append(f"{decimal(progress.steps_per_second)} steps/s")
+    if speed := speed_of(record):
+        parts.append(f"{decimal(speed)} {speed_name(record)}")
     if progress.total_episodes:
         parts.append(f"{count(progress.episodes)}/{count(progress.total_episodes)} episodes")
     elif progress.episodes:
         parts.append(amount(progress.episodes, "episode"))
     if progress.last_return is not None:
-        parts.append(f"return {decimal(progress.last_return)}")
+        parts.append(f"last return {decimal(progress.last_return)}")
     if progress.mean_return is not None:
-        parts.append(f"mean {decimal(progress.mean_return)}")
+        parts.append(f"mean of last {EPISODES_IN_MEAN} {decimal(progress.mean_return)}")
     return parts
 
 

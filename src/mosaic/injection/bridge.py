@@ -98,6 +98,9 @@ class Bridge:
     def note(self, text: str) -> None:
         self._message(kind="note", text=text)
 
+    def environment(self, env_id: str) -> None:
+        self._message(kind="environment", env_id=env_id)
+
     def vectors(self, gymnasium: str, *, is_looked_for: bool) -> None:
         self._message(kind="vectors", gymnasium=gymnasium, is_looked_for=is_looked_for)
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from mosaic.fastlane.lane import Lane
 from mosaic.injection.bridge import Bridge
 from mosaic.injection.env_watch import NO_TAP, EnvWatch, within
+from mosaic.injection.environment_names import EnvironmentNames
 from mosaic.injection.made_environment import NotRecordableError, how_it_was_made
 from mosaic.injection.purpose import Purposes
 from mosaic.injection.rendering import Renderer, reason_without_view
@@ -46,6 +47,7 @@ class Watches:
         self._bridge, self._lane, self.note, self.is_recording = bridge, lane, note, is_recording
         self.report = bridge.episode
         self.purposes = Purposes()
+        self._names = EnvironmentNames(bridge.environment)
         self.known: dict[int, EnvWatch] = {}  # by the id of the innermost environment
         self.vectors: dict[int, Counted] = {}  # by their own
         self.made = 0
@@ -62,6 +64,7 @@ class Watches:
             watch = EnvWatch(self.made, self.report)
             self._keep(unwrapped, watch)
             self.made += 1
+            self._names.seen(unwrapped)
         if watch.is_new and watch.outer is None:
             watch.is_new = False
             self._tap(watch, unwrapped)
@@ -92,6 +95,7 @@ class Watches:
         end = weakref.finalize(vector, self._drop_vector, id(vector))
         end.atexit = False
         self.vectors[id(vector)] = watch
+        self._names.seen(vector)
         self.made += size
         self._start_ticking()
 

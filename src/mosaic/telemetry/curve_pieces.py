@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mosaic.telemetry.pyramid import FINITE, MERGED_COLUMNS, SIZES, TOP_LEVEL
+from mosaic.telemetry.point_sources import LOGGED_COLUMNS, as_bucket
+from mosaic.telemetry.pyramid import MERGED_COLUMNS, SIZES, TOP_LEVEL
 from mosaic.telemetry.store_reader import StoreReader
 
 # No cursor and no step is beyond this.
@@ -65,7 +66,8 @@ def choose_pieces(store: StoreReader, name: str, steps: StepRange, span: int) ->
     """
     chosen: list[Stretch] = []
     open_stretches = [(0, END)]
-    for level in range(_level_to_begin_with(store, steps.points), 0, -1):
+    top = _level_to_begin_with(steps.points) if store.has_pyramid(name) else 0
+    for level in range(top, 0, -1):
         deeper: list[tuple[int, int]] = []
         for first, last in open_stretches:
             until = _filled_until(store, name, level, first) if last == END else last
@@ -84,10 +86,8 @@ def choose_pieces(store: StoreReader, name: str, steps: StepRange, span: int) ->
     return chosen + [Stretch(0, first, last) for first, last in open_stretches]
 
 
-def _level_to_begin_with(store: StoreReader, points: int) -> int:
+def _level_to_begin_with(points: int) -> int:
     """A handful of buckets at the top would only have to be split."""
-    if not store.has_pyramid:
-        return 0
     levels = [level for level in range(1, TOP_LEVEL + 1) if points >= FEW * SIZES[level]]
     return max(levels, default=1)
 
@@ -121,10 +121,11 @@ def _runs(
     return [(row["first_cursor"], end, row["kind"]) for row, end in zip(rows, ends, strict=False)]
 
 
-def merge_statement(pieces: Sequence[Stretch], column: str = "") -> str:
+def merge_statement(pieces: Sequence[Stretch], source: str, column: str = "") -> str:
     """One row per column, or one in all: see MERGED_COLUMNS.
 
-    `column` is an expression of `first_step`. Wants :name, :first_step and :last_step.
+    `source` has the points, `column` is an expression of `first_step`. Wants :name, :first_step
+    and :last_step.
     """
     grouping = f"GROUP BY {column}" if column else ""
     buckets, points = (_stretch_rows(pieces, of_points) for of_points in (False, True))
@@ -139,12 +140,12 @@ def merge_statement(pieces: Sequence[Stretch], column: str = "") -> str:
     if points:
         # Summed up before they meet the buckets, as there may be very many.
         parts.append(
-            "SELECT min(cursor) AS first_cursor, min(first_step) AS first_step,"
-            " max(first_step) AS last_step, count(*) AS points, count(finite) AS finite,"
-            " min(finite) AS low, max(finite) AS high, sum(finite) AS total,"
+            "SELECT min(first_cursor) AS first_cursor, min(first_step) AS first_step,"
+            " max(last_step) AS last_step, sum(points) AS points, sum(finite) AS finite,"
+            " min(low) AS low, max(high) AS high, sum(total) AS total,"
             " max(timestamp) AS timestamp FROM ("
-            f" SELECT cursor, step AS first_step, timestamp, {FINITE} AS finite"
-            f" FROM ({points}) AS stretch CROSS JOIN metrics"
+            f" SELECT {as_bucket(LOGGED_COLUMNS)}"
+            f" FROM ({points}) AS stretch CROSS JOIN {source}"
             " WHERE name = :name AND cursor BETWEEN stretch.first AND stretch.last"
             f" AND step BETWEEN :first_step AND :last_step LIMIT -1) {grouping}"
         )

@@ -25,6 +25,7 @@ MAX_DEPTH = 128
 MAX_COUNT = 2**53 - 1
 
 Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+PositiveCount = Annotated[int, Meta(ge=1, le=MAX_COUNT)]
 Integer = Annotated[int, Meta(ge=-MAX_COUNT, le=MAX_COUNT)]
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 MetricName = Annotated[str, Meta(max_length=256)]
@@ -64,9 +65,18 @@ class EpisodeEvent(JournalEvent, tag=EventType.EPISODE.value, kw_only=True, gc=F
 
 
 class MetricEvent(JournalEvent, tag=EventType.METRIC.value, kw_only=True, gc=False):
+    """One point, or with a `count` the exact summary of several: `value` is their mean, `step`
+    that of the last."""
+
     name: MetricName
     value: Number
     step: Integer
+    count: PositiveCount = 1
+    low: Number | None = None
+    high: Number | None = None
+    first: Number | None = None
+    last: Number | None = None
+    first_step: Integer | None = None
 
 
 class RegisteredEvent(JournalEvent, tag=EventType.WORKER_REGISTERED.value, kw_only=True, gc=False):
@@ -166,7 +176,7 @@ def _nests_too_deeply(line: bytes) -> bool:
 
 _WHOLE_NUMBER_FIELDS = (
     *("seq", "episode_index", "step_index", "episode_seed", "steps", "step"),
-    *("schema_version", "attempt", "pid"),
+    *("schema_version", "attempt", "pid", "count", "first_step"),
 )
 
 

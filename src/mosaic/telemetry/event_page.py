@@ -83,6 +83,7 @@ def _kinds_by_cursor(rows: Mapping[str, list[Any]]) -> dict[int, Kind]:
         **kinds_of("steps", "agent_id", lambda agent: Kind(EventType.STEP, agent)),
         **kinds_of("episodes", "agent_id", lambda agent: Kind(EventType.EPISODE, agent)),
         **kinds_of("metrics", "name", lambda name: Kind(EventType.METRIC, name)),
+        **kinds_of("summed_metrics", "name", lambda name: Kind(EventType.METRIC, name)),
         **kinds_of("lifecycle", "type", lambda name: Kind(EventType(name))),
     }
 

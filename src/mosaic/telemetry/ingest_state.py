@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mosaic.contracts.episode_statistics import EpisodeKind, mean_of
 from mosaic.contracts.run_record import Progress
 from mosaic.telemetry.event_decoder import MAX_COUNT
 
-RETURNS_KEPT = 100
-RATE_WINDOW_S = 10.0
+# The speed now is that of one to two of these.
+RATE_WINDOW_S = 5.0
 
 
 @dataclass(slots=True)
@@ -48,7 +49,8 @@ class IngestState:
     total_steps: int | None = None
     total_episodes: int | None = None
 
-    # Speed is measured from `rate_from` to `rate_last`; `rate_mark` is the next `rate_from`.
+    # The speed now is measured from `rate_from` to `rate_last`; `rate_mark` is the next
+    # `rate_from`. All these times are those of a clock that stands still while the run is paused.
     rate_from_time: float | None = None
     rate_from_steps: int = 0
     rate_mark_time: float | None = None
@@ -56,9 +58,27 @@ class IngestState:
     rate_last_time: float | None = None
     rate_last_steps: int = 0
 
+    # The step of the checkpoint from which the attempt went on.
+    resumed_from: int = 0
+    # See EpisodePlace.
+    last_episode_step: int = 0
+    may_begin_anew: bool = False
+    # Training episodes of the run that count, each of a summary of several.
+    finished_episodes: int = 0
+    has_training_curves: bool = False
+    has_evaluation_curves: bool = False
+
+    paused_since: float | None = None
+    paused_s: float = 0.0
+    # The speed overall is measured from here to `rate_last`, and in what came before it.
+    trained_from_time: float | None = None
+    trained_from_steps: int = 0
+    earlier_s: float = 0.0
+    earlier_steps: int = 0
+
     @property
     def steps_done(self) -> int:
-        return max(self.attempt_steps, self.reported_steps)
+        return max(self.resumed_from + self.attempt_steps, self.reported_steps)
 
     def begin_attempt(self, attempt: int, cursor: int) -> None:
         self.attempt = attempt
@@ -66,8 +86,21 @@ class IngestState:
         self.has_samples = False
         self.attempt_steps = self.attempt_episodes = 0
         self.reported_steps = self.reported_episodes = 0
+        self.resumed_from = 0
         self.total_steps = self.total_episodes = None
-        self.rate_from_time = self.rate_mark_time = self.rate_last_time = None
+        self._stop_measuring()
+        self.paused_since, self.paused_s = None, 0.0
+
+    def has_curves(self, kind: EpisodeKind) -> bool:
+        return (
+            self.has_training_curves if kind is EpisodeKind.TRAINING else self.has_evaluation_curves
+        )
+
+    def begin_curves(self, kind: EpisodeKind) -> None:
+        if kind is EpisodeKind.TRAINING:
+            self.has_training_curves = True
+        else:
+            self.has_evaluation_curves = True
 
     def note_seq(self, seq: int) -> None:
         """Called where a sequence number is not the one after the last."""
@@ -90,14 +123,19 @@ class IngestState:
     def measure_rate(self, now: float) -> None:
         """Take a sample of the speed at the time of an event, where there was any progress."""
         steps = self.steps_done
+        if self.paused_since is not None:
+            if self.rate_last_time is None or steps <= self.rate_last_steps:
+                return
+            self.resume(now)  # it goes on without having said so
+        now -= self.paused_s
         last, mark = self.rate_last_time, self.rate_mark_time
         if last is None or mark is None or now < last:  # at first, and when the clock was set back
-            self.rate_from_time = self.rate_mark_time = now
-            self.rate_from_steps = self.rate_mark_steps = steps
-        elif steps == self.rate_from_steps:
+            self._stop_measuring()
+            self._begin_measuring(now, steps)
+        elif steps == self.trained_from_steps:
             # Nothing has been done since the measurement began: it begins now. A worker may take
             # long to get ready, and that is not its speed.
-            self.rate_from_time = self.rate_mark_time = now
+            self._begin_measuring(now, steps)
         elif steps == self.rate_last_steps:
             return
         elif now - mark >= RATE_WINDOW_S:
@@ -105,23 +143,47 @@ class IngestState:
             self.rate_mark_time, self.rate_mark_steps = now, steps
         self.rate_last_time, self.rate_last_steps = now, steps
 
+    def pause(self, now: float) -> None:
+        self.measure_rate(now)
+        if self.paused_since is None:
+            self.paused_since = now
+
+    def resume(self, now: float) -> None:
+        if self.paused_since is not None:
+            self.paused_s += max(0.0, now - self.paused_since)
+            self.paused_since = None
+
     def go_on_from(self, step: int) -> None:
         """A checkpoint was loaded: its steps are done, but not at this attempt's speed."""
-        self.reported_steps = max(self.reported_steps, _count(step))
-        self.rate_from_time = self.rate_mark_time = self.rate_last_time = None
+        self.resumed_from = self.reported_steps = _count(step)
+        self.attempt_steps = 0
+        self._stop_measuring()
 
     def progress(self, returns: Sequence[float]) -> Progress:
-        """`returns` are those of the attempt's last episodes, oldest first."""
+        """`returns` are those of the run's last training episodes that count, oldest first."""
         finite = [value for value in returns if math.isfinite(value)]
+        # Only of a worker that tells no episodes its own count is taken.
+        has_told = self.attempt_episodes or self.finished_episodes
         return Progress(
             steps=self.steps_done,
             total_steps=self.total_steps,
-            episodes=max(self.attempt_episodes, self.reported_episodes),
+            episodes=self.finished_episodes if has_told else self.reported_episodes,
             total_episodes=self.total_episodes,
             last_return=finite[-1] if finite else None,
-            mean_return=_mean(finite) if finite else None,
+            mean_return=mean_of(finite),
             steps_per_second=self._rate(),
+            overall_steps_per_second=self._overall_rate(),
         )
+
+    def _begin_measuring(self, now: float, steps: int) -> None:
+        self.rate_from_time = self.rate_mark_time = self.trained_from_time = now
+        self.rate_from_steps = self.rate_mark_steps = self.trained_from_steps = steps
+
+    def _stop_measuring(self) -> None:
+        """What was measured stays part of the speed overall."""
+        self.earlier_s, self.earlier_steps = self._trained()
+        self.rate_from_time = self.rate_mark_time = self.rate_last_time = None
+        self.trained_from_time = None
 
     def _rate(self) -> float | None:
         if self.rate_from_time is None or self.rate_last_time is None:
@@ -129,12 +191,18 @@ class IngestState:
         seconds = self.rate_last_time - self.rate_from_time
         return (self.rate_last_steps - self.rate_from_steps) / seconds if seconds > 0 else None
 
+    def _trained(self) -> tuple[float, int]:
+        """Seconds and steps of all attempts, while it neither got ready nor was paused."""
+        if self.trained_from_time is None or self.rate_last_time is None:
+            return self.earlier_s, self.earlier_steps
+        return (
+            self.earlier_s + self.rate_last_time - self.trained_from_time,
+            self.earlier_steps + self.rate_last_steps - self.trained_from_steps,
+        )
 
-def _mean(values: Sequence[float]) -> float:
-    try:
-        return math.fsum(values) / len(values)
-    except OverflowError:  # the sum of returns near the largest number is none
-        return math.fsum(value / len(values) for value in values)
+    def _overall_rate(self) -> float | None:
+        seconds, steps = self._trained()
+        return steps / seconds if seconds > 0 and steps > 0 else None
 
 
 def _count(value: Any) -> int:

@@ -87,16 +87,15 @@ def recent_metrics(
             row
             for name in (_names(store) if names is None else set(names))
             for row in store.rows(
-                "SELECT * FROM metrics WHERE name = ? ORDER BY cursor DESC LIMIT ?", name, count
+                f"SELECT * FROM {store.points(name)} WHERE name = ? ORDER BY cursor DESC LIMIT ?",
+                *(name, count),
             )
         ]
         rows.sort(key=lambda row: row["cursor"])
         return [store.metric(row) for row in rows[-count:]]
 
 
-def _names(store: StoreReader) -> list[str]:
-    if store.has_pyramid:
-        return [row["name"] for row in store.rows("SELECT name FROM metric_summaries")]
+def _names(store: StoreReader) -> set[str]:
     # Jumps from name to name in the key instead of reading every row.
     rows = store.rows(
         "WITH RECURSIVE known(name) AS ("
@@ -105,4 +104,4 @@ def _names(store: StoreReader) -> list[str]:
         " WHERE known.name IS NOT NULL"
         ") SELECT name FROM known WHERE name IS NOT NULL"
     )
-    return [row["name"] for row in rows]
+    return {row["name"] for row in rows} | store.episode_curves

@@ -18,27 +18,38 @@ from mosaic.telemetry.curve_pieces import (
     choose_pieces,
     merge_statement,
 )
+from mosaic.telemetry.point_sources import LOGGED
 from mosaic.telemetry.store_reader import StoreReader
 
-_INFOS = """
-    SELECT name, points, first_step, last_step,
-        (SELECT value FROM metrics AS point WHERE point.name = summary.name
-         ORDER BY cursor DESC LIMIT 1)
-    FROM {summaries} AS summary ORDER BY name LIMIT ?
+_LAST_VALUE = "(SELECT value FROM {points} WHERE name = {name} ORDER BY cursor DESC LIMIT 1)"
+_SUMMED_UP = f"""
+    SELECT name, counted, first_step, last_step, {_LAST_VALUE} FROM metric_summaries AS summary
+    WHERE NOT of_episodes ORDER BY name LIMIT ?
+""".format(points=LOGGED, name="summary.name")
+# Of a version without such summaries.
+_BY_POINT = f"""
+    SELECT name, points, first_step, last_step, {_LAST_VALUE} FROM (
+        SELECT name, count(*) AS points, min(step) AS first_step, max(step) AS last_step
+        FROM metrics GROUP BY name
+    ) AS summary ORDER BY name LIMIT ?
+""".format(points=LOGGED, name="summary.name")
+_OF_EPISODES = f"""
+    SELECT :name, sum(count), min(step), max(step), {_LAST_VALUE} FROM {{points}}
 """
-_SUMMARIES_BY_POINT = (
-    "(SELECT name, count(*) AS points, min(step) AS first_step, max(step) AS last_step"
-    " FROM metrics GROUP BY name)"
-)
 
 
 def metric_infos(store: StoreReader, limit: int) -> list[MetricInfo]:
     """By name; first and last step are the lowest and the highest."""
-    summaries = "metric_summaries" if store.has_pyramid else _SUMMARIES_BY_POINT
-    rows = store.rows(_INFOS.format(summaries=summaries), limit)
+    curves = store.episode_curves
+    rows = store.rows(_SUMMED_UP if store.is_current else _BY_POINT, limit)
+    rows = [row for row in rows if row[0] not in curves]
+    for name in curves:
+        statement = _OF_EPISODES.format(points=store.points(name), name=":name")
+        rows += store.rows(statement, {"name": name})
+    rows.sort(key=lambda row: row[0])
     return [
         MetricInfo(name, points, first, last, math.nan if value is None else value)
-        for name, points, first, last, value in rows
+        for name, points, first, last, value in rows[:limit]
     ]
 
 
@@ -54,7 +65,7 @@ def bucketed_series(
     # Rounding must not make one column more of steps that are very far apart.
     column = f"min(CAST((first_step - :first_step) / :width AS INTEGER), {buckets - 1})"
     values = {"name": name, "first_step": steps.first, "last_step": steps.last, "width": width}
-    rows = store.rows(merge_statement(pieces, column), values)
+    rows = store.rows(merge_statement(pieces, store.points(name), column), values)
     if not rows:  # a gap in the curve
         return _empty(store, name)
     firsts, lasts, counts, finite, lows, highs, totals, timestamps = zip(*rows, strict=True)
@@ -89,7 +100,7 @@ def point_series(
         return _empty(store, name)
     pieces = choose_pieces(store, name, steps, span=END)
     values = {"name": name, "first_step": steps.first, "last_step": steps.last}
-    ((_, _, points, *_),) = store.rows(merge_statement(pieces), values)
+    ((_, _, points, *_),) = store.rows(merge_statement(pieces, store.points(name)), values)
     return _points(store, name, steps, pieces, from_cursor, limit, points or 0)
 
 
@@ -97,10 +108,12 @@ def _known_range(
     store: StoreReader, name: str, first_step: int | None, last_step: int | None
 ) -> StepRange | None:
     """What of the range the metric can have points in; None where it has none."""
-    if store.has_pyramid:
+    if store.has_pyramid(name):
         statement = "SELECT first_step, last_step, points FROM metric_summaries WHERE name = ?"
     else:
-        statement = "SELECT min(step), max(step), count(*) FROM metrics WHERE name = ?"
+        statement = (
+            f"SELECT min(step), max(step), count(*) FROM {store.points(name)} WHERE name = ?"
+        )
     found = store.rows(statement, name)
     if not found or found[0][0] is None:
         return None
@@ -123,7 +136,8 @@ def _points(
     for _, first, last in sorted(pieces, key=lambda piece: piece.first):
         if last >= from_cursor and len(rows) <= limit:
             rows += store.rows(
-                "SELECT cursor, step, value, timestamp FROM metrics"
+                "SELECT cursor, step, value, timestamp, count, coalesce(low, value),"
+                f" coalesce(high, value) FROM {store.points(name)}"
                 " WHERE name = ? AND cursor BETWEEN ? AND ? AND step BETWEEN ? AND ?"
                 " ORDER BY cursor LIMIT ?",
                 *(name, max(first, from_cursor), last, steps.first, steps.last),
@@ -131,16 +145,19 @@ def _points(
             )
     page = rows[:limit]
     at = tuple(int(row[1]) for row in page)
-    values = tuple(math.nan if row[2] is None else row[2] for row in page)
+    values, lows, highs = (
+        tuple(math.nan if row[column] is None else row[column] for row in page)
+        for column in (2, 5, 6)
+    )
     return MetricSeries(
         store.run_id,
         name,
         first_steps=at,
         last_steps=at,
         means=values,
-        lows=values,
-        highs=values,
-        counts=(1,) * len(page),
+        lows=lows,
+        highs=highs,
+        counts=tuple(int(row[4]) for row in page),
         timestamps=tuple(row[3] for row in page),
         points=points,
         next_cursor=int(rows[limit][0]) if len(rows) > limit else 0,

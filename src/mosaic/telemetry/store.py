@@ -8,20 +8,42 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
-from dataclasses import astuple, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.episode_statistics import (
+    EPISODE_CURVES,
+    EPISODES_IN_MEAN,
+    EPISODIC_RETURN,
+    LOGGED_GROUP,
+    EpisodeKind,
+)
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.foreign_sqlite import UNREADABLE, distrust
+from mosaic.telemetry.episode_placing import PLACES, place_stored
 from mosaic.telemetry.event_rows import Batch
-from mosaic.telemetry.ingest_state import RETURNS_KEPT, IngestState
-from mosaic.telemetry.pyramid import fill_buckets, remove_points
-from mosaic.telemetry.store_schema import COLUMNS, MIGRATIONS, ON_CONFLICT, require_own_schema
+from mosaic.telemetry.ingest_state import IngestState
+from mosaic.telemetry.pyramid import (
+    fill_buckets,
+    remove_episodes,
+    remove_points,
+    rename_metric,
+    sum_up_episodes,
+)
+from mosaic.telemetry.store_schema import (
+    COLUMNS,
+    MIGRATIONS,
+    ON_CONFLICT,
+    PLACES_VERSION,
+    TABLES,
+    require_own_schema,
+)
 
 # Rows per INSERT. The sqlite3 module gives up the GIL for every statement, and beside a busy
 # thread each return costs a switch interval: 512 rows at once are 10 to 20 times faster there.
@@ -30,6 +52,7 @@ WAL_BYTES = 3 * 1024 * 1024
 CACHE_KIB = 512
 _NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 _STATE_COLUMNS = tuple(field.name for field in fields(IngestState))
+_STATE_FLAGS = tuple(field.name for field in fields(IngestState) if field.default is False)
 
 
 class TelemetryStore:
@@ -60,14 +83,22 @@ class TelemetryStore:
                     f"{self.path} was changed by somebody else",
                     hint="let only one daemon use this home",
                 )
+            for name in batch.taken_names:
+                rename_metric(self._connection, name, LOGGED_GROUP + name)
             for table, values in batch.rows.items():
                 self._insert(table, values)
-            for rewind in batch.rewinds:
+            for cursor, step in batch.rewinds:
                 # What an earlier attempt reported beyond its checkpoint is lived through again;
                 # a curve must not hold both. The journal keeps it.
-                remove_points(self._connection, *rewind)
-            if batch.rewinds or batch.rows["metrics"]:
+                if step is None:
+                    remove_episodes(self._connection, cursor)
+                else:
+                    remove_points(self._connection, cursor, step)
+            if batch.rewinds or batch.rows["metric_summaries"]:
                 fill_buckets(self._connection)
+            if batch.rewinds:
+                batch.state.finished_episodes = self._count_finished()
+                batch.returns = self._read_returns()
             self._write_state(batch.state)
         self.state = batch.state
         self.returns = batch.returns
@@ -93,7 +124,9 @@ class TelemetryStore:
                 for statement in statements:
                     self._connection.execute(statement)
                 if number == 1:
-                    self._write_state(IngestState(run_id))
+                    self._write_state(IngestState(run_id), self._state_columns())
+                if number == PLACES_VERSION:
+                    self._place_episodes()
                 self._connection.execute(f"PRAGMA user_version = {number}")
 
     @contextlib.contextmanager
@@ -117,19 +150,60 @@ class TelemetryStore:
                 self._connection.execute(_insert_statement(table, rows), block)
                 position += size
 
-    def _write_state(self, state: IngestState) -> None:
-        marks = ", ".join("?" * len(_STATE_COLUMNS))
+    def _write_state(self, state: IngestState, columns: Sequence[str] = _STATE_COLUMNS) -> None:
+        marks = ", ".join("?" * len(columns))
         self._connection.execute(
-            f"REPLACE INTO ingest_state ({', '.join(_STATE_COLUMNS)}) VALUES ({marks})",
-            astuple(state),
+            f"REPLACE INTO ingest_state ({', '.join(columns)}) VALUES ({marks})",
+            [getattr(state, column) for column in columns],
         )
 
-    def _read_returns(self) -> list[float]:
-        rows = self._connection.execute(
-            "SELECT total_reward FROM episodes WHERE cursor >= ? ORDER BY cursor DESC LIMIT ?",
-            (self.state.attempt_cursor, RETURNS_KEPT),
+    def _state_columns(self) -> list[str]:
+        """Of a store whose version has fewer than the newest."""
+        rows = self._connection.execute("SELECT name FROM pragma_table_info('ingest_state')")
+        return [name for (name,) in rows]
+
+    def _place_episodes(self) -> None:
+        """For a store of a version that did not know yet where its episodes belong."""
+        run = place_stored(self._connection)
+        self._connection.execute(
+            "UPDATE episodes SET (kind, at_step, count) ="
+            f" (SELECT kind, at_step, count FROM {PLACES} AS place"
+            " WHERE place.cursor = episodes.cursor)"
         )
-        return [float("nan") if value is None else value for (value,) in rows][::-1]
+        self._connection.execute(f"DROP TABLE {PLACES}")
+        state = read_state(self._connection)
+        state.last_episode_step, state.may_begin_anew = run.step, run.may_begin_anew
+        kinds = self._connection.execute("SELECT DISTINCT kind FROM episodes WHERE kind").fetchall()
+        for (kind,) in kinds:
+            state.begin_curves(EpisodeKind(kind))
+        names = [name for name, curve in EPISODE_CURVES.items() if (curve.kind,) in kinds]
+        for name in names:
+            rename_metric(self._connection, name, LOGGED_GROUP + name)
+        sum_up_episodes(self._connection, names)
+        fill_buckets(self._connection)
+        state.finished_episodes = self._count_finished()
+        self._write_state(state)
+
+    def _count_finished(self) -> int:
+        found = self._connection.execute(
+            "SELECT counted FROM metric_summaries WHERE name = ? AND of_episodes",
+            (EPISODIC_RETURN,),
+        ).fetchone()
+        return int(found[0]) if found else 0
+
+    def _read_returns(self) -> list[float]:
+        """Of the last training episodes that count, oldest first."""
+        rows = self._connection.execute(
+            "SELECT total_reward, count FROM episodes"
+            f" WHERE kind = {EpisodeKind.TRAINING:d} ORDER BY cursor DESC LIMIT ?",
+            (EPISODES_IN_MEAN,),
+        )
+        newest_first = [
+            math.nan if value is None else value
+            for value, count in rows
+            for _ in range(min(count, EPISODES_IN_MEAN))
+        ]
+        return newest_first[:EPISODES_IN_MEAN][::-1]
 
 
 @functools.cache
@@ -138,7 +212,7 @@ def _insert_statement(table: str, rows: int) -> str:
     row = f"({', '.join('?' * len(columns))})"
     rows_text = ", ".join([row] * rows)
     conflict = ON_CONFLICT.get(table, "")
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES {rows_text}{conflict}"
+    return f"INSERT INTO {TABLES[table]} ({', '.join(columns)}) VALUES {rows_text}{conflict}"
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -157,6 +231,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_BYTES // page_size}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        # For a few hundred new episodes SQLite would index all there are.
+        connection.execute("PRAGMA automatic_index = OFF")
     except BaseException:
         connection.close()
         raise
@@ -168,7 +244,8 @@ def read_state(connection: sqlite3.Connection) -> IngestState:
     if row is None:
         raise CorruptStoreError("the store has lost its state")
     state = IngestState(*row)
-    state.has_samples = bool(state.has_samples)
+    for name in _STATE_FLAGS:
+        setattr(state, name, bool(getattr(state, name)))
     return state
 
 

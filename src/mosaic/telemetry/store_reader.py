@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from mosaic.contracts.episode_statistics import EPISODE_CURVES
 from mosaic.contracts.events import (
     EpisodeSummary,
     EventType,
@@ -22,8 +23,15 @@ from mosaic.contracts.events import (
 )
 from mosaic.errors import CorruptStoreError
 from mosaic.foreign_sqlite import connect_to_read, stored_bytes
+from mosaic.telemetry.episode_placing import PLACES, place_stored
+from mosaic.telemetry.point_sources import LOGGED, episode_points
 from mosaic.telemetry.store import sqlite_errors
-from mosaic.telemetry.store_schema import PYRAMID_VERSION, require_own_schema
+from mosaic.telemetry.store_schema import (
+    MIGRATIONS,
+    PLACES_VERSION,
+    PYRAMID_VERSION,
+    require_own_schema,
+)
 
 _TIMEOUT_S = 5.0
 _ROWS_AT_ONCE = 4096
@@ -42,8 +50,36 @@ class StoreReader:
         self.run_id: str = self.rows("SELECT run_id FROM ingest_state")[0][0]
 
     @property
-    def has_pyramid(self) -> bool:
-        return self.version >= PYRAMID_VERSION
+    def is_current(self) -> bool:
+        """Of an older version, it is slower to read than it could be."""
+        return self.version >= len(MIGRATIONS)
+
+    def points(self, name: str) -> str:
+        """What to select the points of a curve from: the columns of `metrics`, of that name too."""
+        if name in self.episode_curves:
+            return episode_points(name, "episodes" if self._has_places else PLACES)
+        if self._has_places:
+            return LOGGED
+        return f"(SELECT *, 1 AS count, NULL AS low, NULL AS high FROM {LOGGED})"
+
+    def has_pyramid(self, name: str) -> bool:
+        return self._has_places or (
+            self.version >= PYRAMID_VERSION and name not in self.episode_curves
+        )
+
+    @functools.cached_property
+    def episode_curves(self) -> frozenset[str]:
+        """Those of the names in EPISODE_CURVES that have points."""
+        if self._has_places:
+            found = self.rows("SELECT name FROM metric_summaries WHERE of_episodes")
+            return frozenset(row["name"] for row in found)
+        place_stored(self._connection)
+        kinds = {row["kind"] for row in self.rows(f"SELECT DISTINCT kind FROM {PLACES}")}
+        return frozenset(name for name, curve in EPISODE_CURVES.items() if curve.kind in kinds)
+
+    @property
+    def _has_places(self) -> bool:
+        return self.version >= PLACES_VERSION
 
     def rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
         """Values by position, or one mapping of them by name."""
@@ -169,6 +205,7 @@ def _begin(path: Path) -> tuple[sqlite3.Connection, int]:
 def _connect(path: Path, how: str) -> tuple[sqlite3.Connection, int]:
     connection = connect_to_read(path, how, timeout_s=_TIMEOUT_S)
     try:
+        connection.execute("PRAGMA automatic_index = OFF")
         connection.execute("BEGIN")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     except BaseException:

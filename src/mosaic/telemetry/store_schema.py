@@ -25,15 +25,24 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "episodes": (
         *("cursor", "seq", "timestamp", "agent_id", "worker_id", "episode_index"),
         *("total_reward", "steps", "terminated", "truncated", "episode_seed", "metadata"),
+        *("kind", "at_step", "count"),
     ),
     "episode_spans": ("episode_index", "attempt", "first_cursor", "last_cursor"),
     "metrics": ("name", "cursor", "seq", "timestamp", "value", "step"),
-    "metric_summaries": ("name", "points", "bucketed", "first_step", "last_step"),
+    "summed_metrics": (
+        *("name", "cursor", "seq", "timestamp", "value", "step", "count", "low", "high"),
+    ),
+    "metric_summaries": (
+        *("name", "points", "bucketed", "first_step", "last_step", "counted", "of_episodes"),
+    ),
     "lifecycle": ("cursor", "seq", "timestamp", "type", "payload"),
     "registrations": ("cursor", "attempt", "agent_id", "worker_id"),
     "quarantine": ("cursor", "reason", "detail", "sample"),
     "quarantine_counts": ("reason", "lines"),
 }
+
+# Kinds of rows that share a table: most metrics are single values, and need fewer columns.
+TABLES: dict[str, str] = {**{name: name for name in COLUMNS}, "summed_metrics": "metrics"}
 
 # Rows of these tables grow; rows of all others are written once.
 ON_CONFLICT: dict[str, str] = {
@@ -42,6 +51,7 @@ ON_CONFLICT: dict[str, str] = {
     ),
     "metric_summaries": (
         " ON CONFLICT (name) DO UPDATE SET points = points + excluded.points,"
+        " counted = counted + excluded.counted,"
         " first_step = min(first_step, excluded.first_step),"
         " last_step = max(last_step, excluded.last_step)"
     ),
@@ -127,8 +137,40 @@ _PYRAMID = (
     "CREATE INDEX episodes_by_number ON episodes (episode_index)",
 )
 
+# A metric may be the summary of several values, an episode is a point of a curve, and speed is
+# measured without pauses. What this leaves to be found out about episodes is not said in SQL: see
+# `episode_placing`.
+PLACES_VERSION = 3
+_PLACES = (
+    "ALTER TABLE metrics ADD COLUMN count INTEGER NOT NULL DEFAULT 1",
+    "ALTER TABLE metrics ADD COLUMN low REAL",
+    "ALTER TABLE metrics ADD COLUMN high REAL",
+    "ALTER TABLE episodes ADD COLUMN kind INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE episodes ADD COLUMN at_step INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE episodes ADD COLUMN count INTEGER NOT NULL DEFAULT 1",
+    "CREATE INDEX evaluation_episodes ON episodes (cursor) WHERE kind = 2",
+    *pyramid.WEIGH,
+    *(
+        f"ALTER TABLE ingest_state ADD COLUMN {column}"
+        for column in (
+            "resumed_from INTEGER NOT NULL DEFAULT 0",
+            "last_episode_step INTEGER NOT NULL DEFAULT 0",
+            "may_begin_anew INTEGER NOT NULL DEFAULT 0",
+            "finished_episodes INTEGER NOT NULL DEFAULT 0",
+            "has_training_curves INTEGER NOT NULL DEFAULT 0",
+            "has_evaluation_curves INTEGER NOT NULL DEFAULT 0",
+            "paused_since REAL",
+            "paused_s REAL NOT NULL DEFAULT 0",
+            "trained_from_time REAL",
+            "trained_from_steps INTEGER NOT NULL DEFAULT 0",
+            "earlier_s REAL NOT NULL DEFAULT 0",
+            "earlier_steps INTEGER NOT NULL DEFAULT 0",
+        )
+    ),
+)
+
 # `PRAGMA user_version` counts how many of these a store has seen.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL, _PYRAMID)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_INITIAL, _PYRAMID, _PLACES)
 
 
 def require_own_schema(connection: sqlite3.Connection, version: int, path: Path) -> None:

@@ -62,6 +62,12 @@ class Folder(NamedTuple):
     path: str
 
 
+class Environment(NamedTuple):
+    """Of which the script uses one or more."""
+
+    env_id: str
+
+
 class Vectors(NamedTuple):
     """Vectors of environments that a script for Gymnasium before 1.0 would misread."""
 
@@ -70,7 +76,7 @@ class Vectors(NamedTuple):
     is_looked_for: bool = False
 
 
-Message = Metric | Episode | Episodes | Progress | Note | Folder | Vectors
+Message = Metric | Episode | Episodes | Progress | Note | Folder | Environment | Vectors
 
 
 def parse_message(line: bytes) -> Message | None:
@@ -134,6 +140,10 @@ def _folder(data: dict[str, Any]) -> Folder:
     return Folder(data["kind"], _text(data["path"], MAX_PATH))
 
 
+def _environment(data: dict[str, Any]) -> Environment:
+    return Environment(_text(data["env_id"], MAX_NAME))
+
+
 def _vectors(data: dict[str, Any]) -> Vectors:
     return Vectors(_text(data["gymnasium"], MAX_NAME), bool(data.get("is_looked_for", False)))
 
@@ -146,6 +156,7 @@ _KINDS: dict[str, Callable[[dict[str, Any]], Message]] = {
     "note": _note,
     "tensorboard": _folder,
     "wandb": _folder,
+    "environment": _environment,
     "vectors": _vectors,
 }
 

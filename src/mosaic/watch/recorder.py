@@ -11,6 +11,7 @@ from mosaic.contracts.process_recording import Place
 from mosaic.watch.headlines import LENGTH, headline_of, is_one_episode, is_plainer
 from mosaic.watch.messages import (
     MAX_COUNT,
+    Environment,
     Episode,
     Episodes,
     Folder,
@@ -26,6 +27,7 @@ from mosaic.watch.summing_up import PER_SECOND, Allowance, EpisodeSums, PointSum
 MAX_METRIC_NAMES = 5_000
 MAX_FOLDERS = 100
 MAX_PROCESSES = 4_096
+MAX_ENVIRONMENTS = 5  # to be named
 BEAT_INTERVAL_S = 2.0
 SUMMED_UP_S = 1.0
 INFERRED_S = 1.0
@@ -79,6 +81,7 @@ class Recorder:
         self.headlines: dict[str, str] = {}  # headline: the script's own name for it
         self.dropped = 0
         self._names: dict[str, str | None] = {}  # every metric seen, and which headline it is
+        self._environments: list[str] = []
         self._missing_returns = MissingReturns()
         self._steps_by_process: dict[int, int] = {}
         self._counted_steps = 0  # by all processes
@@ -87,7 +90,8 @@ class Recorder:
         self._evaluations = self._steps_in_evaluation = 0
         self._has_environments = False
         self._unfinished: Metric | None = None  # the return of an episode whose length may follow
-        self._inferred: list[Episode] = []  # they count if no environment shows up
+        # Returns that were logged, and at which step: episodes, if no environment shows up.
+        self._inferred: list[tuple[Episode, int]] = []
         self._told = (0, 0)
         self._told_at = self._summed_up_at = self._inferred_at = clock()
         self._allowance = Allowance(clock())
@@ -116,6 +120,8 @@ class Recorder:
                 self._take_progress(message)
             case Note():
                 self._note(message.text)
+            case Environment():
+                self._take_environment(message.env_id)
             case Vectors():
                 self._missing_returns.vectors_were_made(
                     message.gymnasium, self._clock(), is_looked_for=message.is_looked_for
@@ -183,15 +189,16 @@ class Recorder:
 
     def _end_inferred(self, length: int) -> None:
         if self._unfinished is not None:
-            total_reward, self._unfinished = self._unfinished.value, None
-            self._inferred.append(Episode(total_reward, length))
+            logged, self._unfinished = self._unfinished, None
+            step = self.last_step if logged.step is None else logged.step
+            self._inferred.append((Episode(logged.value, length), step))
 
     def _tell_inferred(self) -> None:
         """Not at once: the process that has the environments may not have spoken yet."""
         inferred, self._inferred = self._inferred, []
         if not self._has_environments:
-            for episode in inferred:
-                self._take_episode(episode)
+            for episode, step in inferred:
+                self._tell_episode(episode, step=step)
 
     def _take_episode(self, episode: Episode) -> None:
         if self._allowance.take():
@@ -206,8 +213,18 @@ class Recorder:
             sums = self._episodes[key] = EpisodeSums(episode)
         sums.add(episode)
 
-    def _tell_episode(self, episode: Episode, steps: int | None = None, **more: Any) -> None:
-        """`more` are facts about all that it stands for, which took so many steps together."""
+    def _tell_episode(
+        self, episode: Episode, *, took: int | None = None, step: int | None = None, **more: Any
+    ) -> None:
+        """`more` are facts about all that it stands for, which together `took` so many steps.
+
+        It ended at this `step` of the training. Steps are told less often than episodes, and count
+        unfinished ones too: whichever is more.
+        """
+        taken = episode.length if took is None else took
+        if step is None:
+            done = self._steps_in_episodes + (0 if episode.is_evaluation else taken)
+            step = min(MAX_COUNT, max(self._counted_steps, done))
         count, number = more.get("count", 1), self._run.episodes + self._evaluations
         if episode.process and self._found_at is not None:
             self._found_at(Place(number, episode.process, episode.number, count))
@@ -219,9 +236,8 @@ class Recorder:
             steps=episode.length,
             terminated=not episode.is_truncated,
             truncated=episode.is_truncated,
-            metadata={"env": episode.env, **more},
+            metadata={"env": episode.env, "step": step, **more},
         )
-        taken = episode.length if steps is None else steps
         if episode.is_evaluation:
             self._evaluations += count
             self._steps_in_evaluation = min(MAX_COUNT, self._steps_in_evaluation + taken)
@@ -241,7 +257,7 @@ class Recorder:
             number=message.number,
         )
         last = _finite(message.last_return)
-        self._tell_episode(mean, steps=count * mean.length, count=count, last=last)
+        self._tell_episode(mean, took=count * mean.length, count=count, last=last)
 
     def _tell_sums(self) -> None:
         """What came beyond the allowance since the last time."""
@@ -261,8 +277,10 @@ class Recorder:
             self._tell_episode_sums(each)
 
     def _tell_episode_sums(self, sums: EpisodeSums) -> None:
-        facts = {name: _finite(value) for name, value in sums.returns.fields().items()}
-        self._tell_episode(sums.mean_episode(), sums.steps, **facts)
+        facts: dict[str, Any] = {
+            name: _finite(value) for name, value in sums.returns.fields().items()
+        }
+        self._tell_episode(sums.mean_episode(), took=sums.steps, **facts)
 
     def _take_progress(self, progress: Progress) -> None:
         known = self._steps_by_process
@@ -272,6 +290,12 @@ class Recorder:
             self._counted_steps = min(MAX_COUNT, self._counted_steps + gained)
             self._has_environments = self._has_environments or gained > 0
             self._advance()
+
+    def _take_environment(self, env_id: str) -> None:
+        """Told at once: with its first environment a script has got ready."""
+        if env_id not in self._environments and len(self._environments) < MAX_ENVIRONMENTS:
+            self._environments.append(env_id)
+            self._run.heartbeat(env_id=", ".join(self._environments))
 
     def _look_for_returns(self) -> None:
         if self._has_environments:

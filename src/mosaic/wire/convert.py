@@ -18,7 +18,8 @@ T = TypeVar("T")
 # One attrgetter call is much cheaper than as many attribute lookups in Python.
 _optional_of = attrgetter("started_at", "finished_at", "exit_code", "signal", "last_heartbeat_at")
 _progress_of = attrgetter(
-    "total_steps", "total_episodes", "last_return", "mean_return", "steps_per_second"
+    *("total_steps", "total_episodes", "last_return", "mean_return"),
+    *("steps_per_second", "overall_steps_per_second"),
 )
 # Fields that hold their default in most records, compared all at once.
 _RARE = (
@@ -177,10 +178,12 @@ def _fill_progress(message: pb.Progress, progress: Progress) -> None:
         message.mean_return = progress.mean_return
     if progress.steps_per_second is not None:
         message.steps_per_second = progress.steps_per_second
+    if progress.overall_steps_per_second is not None:
+        message.overall_steps_per_second = progress.overall_steps_per_second
 
 
 def progress_from_proto(message: pb.Progress) -> Progress:
-    total_steps, total_episodes, last_return, mean_return, speed = _progress_of(message)
+    total_steps, total_episodes, last_return, mean_return, speed, overall = _progress_of(message)
     values: dict[str, Any] = {"steps": message.steps, "episodes": message.episodes}
     is_set = message.HasField
     if total_steps or is_set("total_steps"):
@@ -193,6 +196,8 @@ def progress_from_proto(message: pb.Progress) -> Progress:
         values["mean_return"] = mean_return
     if speed or is_set("steps_per_second"):
         values["steps_per_second"] = speed
+    if overall or is_set("overall_steps_per_second"):
+        values["overall_steps_per_second"] = overall
     return _built(Progress, values)
 
 

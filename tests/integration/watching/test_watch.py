@@ -77,7 +77,7 @@ Path("train.log").write_text("no artifact")
     assert names["rollout/ep_rew_mean"] == (1.5, 400)
     assert names["train/loss"] == (0.25, 500)  # the step it did not say
     assert (record.progress.steps, record.progress.episodes) == (500, 15)
-    assert record.progress.mean_return == pytest.approx((0 + 10 + 20 + 30 + 40 + 60) / 6)
+    assert record.progress.mean_return == (0 + 10 + 20 + 30 + 40 + 10 * 60) / 15
     notes = [event["payload"].get("note") for event in mosaic.events(run_id, "heartbeat")]
     assert "a word to people" in notes
     assert "3 lines on the bridge were no messages and were left out" in notes

@@ -51,7 +51,7 @@ class Screen(io.StringIO):
 def test_progress_line_says_everything_on_one_line() -> None:
     line = progress_line(RUN, now=1005.0)
     for part in ("5.0 s", "running", "25%", "2,500/10,000 steps", "500 steps/s", "60 episodes",
-                 "return 23.5", "mean 21.25", "ETA 15 s"):  # fmt: skip
+                 "last return 23.5", "mean of last 100 21.25", "ETA 15 s"):  # fmt: skip
         assert part in line
     assert "\n" not in line
 
@@ -67,6 +67,17 @@ def test_remaining_time_falls_back_on_the_share_done() -> None:
     assert remaining_s(by_episodes, now=1010.0) == pytest.approx(30.0)
     assert remaining_s(replace(RUN, progress=Progress(total_steps=10)), now=1010.0) is None
     assert remaining_s(FAILED) is None
+
+
+def test_remaining_time_takes_the_speed_now_then_overall_and_none_while_paused() -> None:
+    progress = Progress(steps=500, total_steps=1000, overall_steps_per_second=50.0)
+    assert remaining_s(replace(RUN, progress=progress)) == 10.0
+    now = replace(progress, steps_per_second=100.0)
+    assert remaining_s(replace(RUN, progress=now)) == 5.0
+    assert remaining_s(replace(RUN, progress=now, state=RunState.PAUSE)) is None
+    # A pause is no part of what a share of the episodes took.
+    plan = Progress(steps=500, episodes=10, total_episodes=40, overall_steps_per_second=50.0)
+    assert remaining_s(replace(RUN, progress=plan), now=99_999.0) == 30.0
 
 
 def test_elapsed_time_stops_with_the_run() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ class StoredSeries:
 
     def __init__(self, runs: dict[str, dict[str, list[tuple[int, float]]]]) -> None:
         self.runs = runs
-        self.episode_rows: dict[str, list[Any]] = {}
 
     def metrics(self, run_id: str) -> list[MetricInfo]:
         return [
@@ -42,9 +40,6 @@ class StoredSeries:
             for name, points in self.runs[run_id].items()
             if name in names
         ]
-
-    def episodes(self, run_id: str) -> Iterable[Any]:
-        return self.episode_rows.get(run_id, [])
 
 
 def in_range(
@@ -82,6 +77,8 @@ def info(name: str, points: int = 10) -> MetricInfo:
 @pytest.mark.parametrize(
     ("names", "chosen"),
     [
+        (["charts/episodic_return", "episodic_return"], "episodic_return"),
+        (["logged/episodic_return", "eval/episodic_return"], "logged/episodic_return"),
         (["losses/value", "charts/episodic_return", "x/ep_rew_mean"], "charts/episodic_return"),
         (["rollout/episodic_return", "eval/episodic_return"], "rollout/episodic_return"),
         (["rollout/ep_rew_mean", "time/fps"], "rollout/ep_rew_mean"),
@@ -110,14 +107,28 @@ def test_curves_come_in_buckets_and_final_values_point_by_point() -> None:
     assert len(loader.tail("r", 1_000_000, 100_000)) == 100_000
 
 
-def test_without_a_metric_the_table_of_episodes_is_taken() -> None:
-    history = StoredSeries({"r": {}})
-    history.episode_rows["r"] = [
-        SimpleNamespace(steps=10, total_reward=1.0),
-        SimpleNamespace(steps=5, total_reward=3.0),
+def test_it_is_said_which_logged_series_stands_for_the_return() -> None:
+    points = [(1, 2.0), (2, 3.0)]
+    history = StoredSeries(
+        {"a": {"episodic_return": points, "rollout/ep_rew_mean": points}}
+        | {"b": {"rollout/ep_rew_mean": points}}
+    )
+    loader = Loader(history)
+    loader.load(["a", "b"])
+    assert loader.remarks({"a": "first", "b": "second"}) == [
+        "No finished episodes of second: the logged rollout/ep_rew_mean was taken."
     ]
-    curve = Loader(history).load(["r"])["r"]
-    assert (curve.steps.tolist(), curve.values.tolist()) == ([10.0, 15.0], [1.0, 3.0])
+
+
+def test_a_point_that_stands_for_several_episodes_counts_as_many_at_the_end() -> None:
+    class Merged(StoredSeries):
+        def series(self, *arguments: Any, **more: Any) -> list[MetricSeries]:
+            found = super().series(*arguments, **more)
+            return [replace(series, counts=(1, 3, 2)) for series in found]
+
+    loader = Loader(Merged({"r": {"episodic_return": [(1, 7.0), (2, 1.0), (3, 2.0)]}}))
+    loader.load(["r"])
+    assert loader.tail("r", 4, 3).tolist() == [1.0, 1.0, 2.0, 2.0]
 
 
 def test_runs_with_nothing_have_an_empty_curve() -> None:

@@ -71,6 +71,7 @@ def test_every_column_of_the_table_is_one_of_the_registry() -> None:
         for name, rest in re.findall(r"^    (\w+) \w+(.*?),?$", table, re.MULTILINE)
         if name in RUN_COLUMNS and "NOT NULL" not in rest
     }
+    optional |= set(re.findall(r"ALTER TABLE runs ADD COLUMN (\w+) \w+;", text))
     assert optional == {name for name, column in RUN_COLUMNS.items() if column.is_optional}
 
 

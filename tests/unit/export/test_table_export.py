@@ -88,7 +88,9 @@ def test_a_run_without_anything_has_tables_without_rows(tmp_path: Path, table_fo
     done = export_tables(SampleRows(), tmp_path / "out", table_format, with_steps=True)
     assert done.rows == {"metrics": 0, "episodes": 0, "steps": 0}
     if table_format.suffix == ".csv":
-        assert (done.folder / "metrics.csv").read_text() == "name,step,value,timestamp\n"
+        assert (
+            done.folder / "metrics.csv"
+        ).read_text() == "name,step,value,timestamp,count,low,high\n"
     else:
         assert pyarrow.parquet.read_table(done.folder / "metrics.parquet").num_rows == 0
 

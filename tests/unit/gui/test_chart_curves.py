@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from mosaic.gui.state.chart_picture import (
 from mosaic.gui.state.chart_table import csv_text, file_stem
 from mosaic.gui.state.curve import Curve, numbers
 from mosaic.gui.state.curve_band import band_of
-from mosaic.gui.state.curve_smoothing import smoothed
+from mosaic.gui.state.curve_smoothing import smoothed, window_of
 from mosaic.gui.state.curve_values import (
     followed,
     on_axis,
@@ -77,23 +78,88 @@ def picture(
 # Smoothing
 
 
-def test_smoothing_follows_tensorboard() -> None:
-    found = smoothed(numbers([1.0, 2.0, 3.0]), 0.5)
-    # The exponential mean divided by 1 - 0.5^n.
-    assert found.tolist() == pytest.approx([1.0, 1.25 / 0.75, 2.125 / 0.875])
+def test_a_smoothed_value_is_the_mean_of_the_window_before_it() -> None:
+    xs, values = numbers([0.0, 10.0, 20.0, 30.0]), numbers([1.0, 2.0, 3.0, 8.0])
+    found = smoothed(xs, values, numbers([1, 1, 1, 3]), 20.0)
+    assert found.tolist() == pytest.approx([1.0, 1.5, 2.0, (2 + 3 + 24) / 5])
+
+
+def test_the_window_is_a_share_of_the_whole_curve() -> None:
+    assert window_of(0.0, 1000.0, 50) == 0.0
+    assert window_of(0.5, 1000.0, 21) == pytest.approx(100.0)
+    # However long, a curve is not smoothed finer than that; nor wider than it is.
+    assert window_of(0.5, 1000.0, 10**7) == pytest.approx(2000 / 999)
+    assert window_of(0.99, 1000.0, 10) == 1000.0
 
 
 def test_smoothing_of_a_constant_changes_nothing() -> None:
-    assert smoothed(numbers([4.0] * 50), 0.99).tolist() == pytest.approx([4.0] * 50)
+    xs = numbers(range(50))
+    assert smoothed(xs, numbers([4.0] * 50), numbers([1] * 50), 9.0).tolist() == [4.0] * 50
 
 
-def test_gaps_stay_gaps_and_are_not_remembered() -> None:
-    found = smoothed(numbers([2.0, math.nan, 2.0]), 0.9)
-    assert math.isnan(found[1])
-    assert found[2] == pytest.approx(2.0)
+def test_gaps_are_not_smoothed_over_or_remembered() -> None:
+    found = smoothed(numbers([0, 1, 2]), numbers([2.0, math.nan, 4.0]), numbers([1, 1, 1]), 9.0)
+    assert found[[0, 2]].tolist() == [2.0, 3.0] and math.isnan(found[1])
 
 
-# Bands
+def test_a_smoothed_value_does_not_change_with_zoom() -> None:
+    chance = random.Random(3)
+    values = [chance.gauss(0, 1) for _ in range(4_000)]
+    whole = bucketed(values, 100)
+    options = ChartOptions(smoothing=0.9)
+    seen = {}
+    for detail in (None, (1_000, 1_400), (3_000, 3_999)):
+        request = PictureRequest(
+            "loss",
+            options,
+            (RunLook("r", "r", "#ffffff"),),
+            {"r": whole},
+            {} if detail is None else {"r": bucketed(values, 100, *detail)},
+            detail,
+        )
+        (curve,) = picture_of(request).curves
+        seen[detail] = dict(zip(curve.xs.tolist(), curve.ys.tolist(), strict=True))
+        assert curve.legend_value == pytest.approx(seen[None][3_999.0], abs=0)
+    assert len(seen[1_000, 1_400]) > 100
+    for zoomed_in in seen.values():
+        for x in seen[None].keys() & zoomed_in.keys():
+            assert zoomed_in[x] == pytest.approx(seen[None][x], abs=1e-12)
+
+
+def test_the_legend_of_returns_says_the_mean_everybody_says() -> None:
+    look = RunLook("r", "r", "#ffffff", mean_return=12.5)
+    of_returns = PictureRequest(
+        "episodic_return", ChartOptions(), (look,), {"r": bucketed([1.0], 1)}
+    )
+    (curve,) = picture_of(of_returns).curves
+    assert (curve.legend_value, curve.value_name) == (12.5, "mean of the last 100 episodes")
+    other = PictureRequest(
+        "loss", ChartOptions(smoothing=0), (look,), {"r": bucketed([1.0, 3.0], 2)}
+    )
+    (curve,) = picture_of(other).curves
+    assert (curve.legend_value, curve.value_name) == (3.0, "last value")
+
+
+def bucketed(
+    values: list[float], buckets: int, first: int = 0, last: int | None = None
+) -> MetricSeries:
+    """The values are at steps 0, 1, 2, …"""
+    steps = list(range(len(values)))[first : None if last is None else last + 1]
+    size = max(1, len(steps) // buckets)
+    parts = [steps[at : at + size] for at in range(0, len(steps), size)]
+    means = tuple(sum(values[step] for step in part) / len(part) for part in parts)
+    return MetricSeries(
+        "r",
+        "loss",
+        first_steps=tuple(part[0] for part in parts),
+        last_steps=tuple(part[-1] for part in parts),
+        means=means,
+        lows=means,
+        highs=means,
+        counts=tuple(len(part) for part in parts),
+        timestamps=tuple(float(part[-1]) for part in parts),
+        points=len(steps),
+    )
 
 
 def test_a_band_is_the_interquartile_mean_between_lowest_and_highest() -> None:
@@ -169,7 +235,7 @@ def test_each_run_is_a_curve_in_its_colour_with_its_raw_values_behind() -> None:
     (curve,) = found.curves
     assert (curve.label, curve.colour, curve.id) == ("run a", "#0072b2", "a")
     assert curve.faint is not None and curve.faint.tolist() == [1.0, 5.0]
-    assert curve.ys.tolist() == pytest.approx([1.0, 2.75 / 0.75])
+    assert curve.ys.tolist() == pytest.approx([1.0, 3.0])
     assert found.x_title == "steps" and found.y_title == "episodic return"
 
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from mosaic.contracts.run_record import Progress
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.gui.state.hud_evaluation import EvaluationBatch
@@ -115,3 +116,18 @@ def test_where_there_is_little_room_words_are_shorter() -> None:
     assert hud.short_about == "(Eval) · batch 3 · 50 ep · mean 112.3 · min 90.1 · max 142.6"
     assert len(hud.short_numbers) < len(hud.numbers)
     assert hud_of(frames(Metrics())).short_about == "1 env"
+
+
+def test_the_numbers_of_the_run_are_those_of_its_record() -> None:
+    progress = Progress(steps=12_000, episodes=300, mean_return=21.25, steps_per_second=950.0)
+    hud = hud_of(frames(Metrics(7, 1, 0.5, 99.0, 3.0)), progress=progress)
+    assert words(hud.numbers) == [
+        "step 12,000",
+        "episode 300",
+        "reward 0.500",
+        "mean(100) 21.2",
+        "950/s",
+    ]
+    assert "mean of the last 100 episodes" in hud.help
+    alone = hud_of(frames(Metrics(7, 1, 0.5, 99.0, 3.0)), slot=0, progress=progress)
+    assert words(alone.numbers)[:2] == ["step 7", "episode 1"]

@@ -30,6 +30,9 @@ class FakeBridge:
     def progress(self, steps: int) -> None:
         self.steps.append(steps)
 
+    def environment(self, env_id: str) -> None:
+        """Which environments there are is told elsewhere."""
+
     def each_tick(self, call: Any) -> None:
         self.tick = call
 

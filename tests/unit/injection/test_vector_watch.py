@@ -79,6 +79,9 @@ class Bridge:
     def progress(self, steps: int) -> None:
         self.steps.append(steps)
 
+    def environment(self, env_id: str) -> None:
+        """Which environments there are is told elsewhere."""
+
     def each_tick(self, call: Any) -> None:
         self.tick = call
 

@@ -89,3 +89,67 @@ def test_steps_of_a_loaded_checkpoint_are_not_part_of_the_speed() -> None:
     state.measure_rate(6.0)
     progress = state.progress([])
     assert (progress.steps, progress.steps_per_second) == (1_000_300, 300.0)
+
+
+def running(state: IngestState, since: float, seconds: int, per_second: int) -> float:
+    """The time afterwards."""
+    for second in range(seconds):
+        state.attempt_steps += per_second
+        state.measure_rate(since + second + 1)
+    return since + seconds
+
+
+def test_after_a_pause_all_speeds_are_right_at_once(state: IngestState) -> None:
+    state.measure_rate(0.0)
+    now = running(state, 0.0, 30, 100)
+    state.pause(now)
+    for second in range(600):  # signs of life
+        state.measure_rate(now + second)
+    paused = state.progress([])
+    assert (paused.steps_per_second, paused.overall_steps_per_second) == (100.0, 100.0)
+    state.resume(now + 600)
+    running(state, now + 600, 1, 100)
+    progress = state.progress([])
+    assert progress.steps_per_second == pytest.approx(100.0)
+    assert progress.overall_steps_per_second == pytest.approx(100.0)
+
+
+def test_a_worker_that_goes_on_without_a_word_is_not_paused_any_more(state: IngestState) -> None:
+    state.measure_rate(0.0)
+    now = running(state, 0.0, 10, 100)
+    state.pause(now)
+    running(state, now + 1000, 10, 100)
+    # When exactly it went on nobody knows: the time up to its first sign counts as the pause.
+    assert state.progress([]).steps_per_second == pytest.approx(100.0, rel=0.3)
+    assert state.progress([]).overall_steps_per_second == pytest.approx(100.0, rel=0.1)
+
+
+def test_the_speed_overall_is_of_all_attempts_and_of_no_checkpoint(state: IngestState) -> None:
+    state.measure_rate(0.0)
+    now = running(state, 0.0, 10, 100)
+    state.begin_attempt(2, 5000)
+    state.go_on_from(500)
+    state.measure_rate(now + 60)
+    state.measure_rate(now + 90)  # it took that long to get ready
+    running(state, now + 90, 10, 300)
+    progress = state.progress([])
+    assert progress.steps == 3500
+    assert progress.overall_steps_per_second == pytest.approx(200.0)
+    assert progress.steps_per_second == pytest.approx(300.0)
+
+
+def test_steps_go_back_to_those_of_the_checkpoint(state: IngestState) -> None:
+    state.take_payload({"steps": 900})
+    state.go_on_from(400)
+    assert state.progress([]).steps == 400
+    state.attempt_steps = 7
+    assert state.progress([]).steps == 407
+
+
+def test_only_a_worker_that_tells_no_episodes_is_taken_at_its_word_for_them(
+    state: IngestState,
+) -> None:
+    state.take_payload({"episodes": 12})
+    assert state.progress([]).episodes == 12
+    state.attempt_episodes = 1  # one that was broken off
+    assert state.progress([]).episodes == 0

@@ -17,6 +17,7 @@ from mosaic.telemetry.pyramid import SIZES, SMALLEST
 from mosaic.telemetry.store import TelemetryStore
 from mosaic.telemetry.store_schema import MIGRATIONS
 from tests import journal_lines as lines
+from tests.older_stores import make_older
 from tests.unit.telemetry.curve_samples import Point, Reported, finite, reported, stored
 
 
@@ -34,6 +35,8 @@ def assert_pyramids_are_right(path: Path, curves: dict[str, list[Point]]) -> Non
             len(curve) // SMALLEST * SMALLEST,
             min(point.step for point in curve),
             max(point.step for point in curve),
+            len(curve),  # values
+            0,
         )
         for name, curve in curves.items()
     )
@@ -109,12 +112,7 @@ def test_a_hundred_thousand_names_are_summed_up_and_none_has_a_bucket(tmp_path: 
 
 def old_store(path: Path, written: Reported) -> None:
     """What the version before pyramids would have made of these lines."""
-    made = stored(path.parent, written.lines)
-    with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as db:
-        for name in ("metric_summaries", "metric_buckets"):
-            db.execute(f"DROP TABLE {name}")
-        db.execute("DROP INDEX episodes_by_number")
-        db.execute("PRAGMA user_version = 1")
+    make_older(stored(path.parent, written.lines), 1)
 
 
 @settings(max_examples=15, deadline=None)

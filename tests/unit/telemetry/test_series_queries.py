@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import contextlib
 import math
-import sqlite3
 import tempfile
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from mosaic.telemetry import curve_pieces
 from mosaic.telemetry.series_queries import bucketed_series, metric_infos, point_series
 from mosaic.telemetry.store_reader import reading
 from tests import journal_lines as lines
+from tests.older_stores import make_older
 from tests.unit.telemetry.curve_samples import (
     Point,
     Reported,
@@ -46,14 +45,6 @@ def paged(path: Path, name: str, steps: Steps, limit: int) -> MetricSeries:
     assert all(len(page.means) == limit for page in pages[:-1])
     assert len({page.points for page in pages}) == 1
     return joined(pages)
-
-
-def without_pyramid(path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("DROP TABLE metric_summaries")
-        db.execute("DROP TABLE metric_buckets")
-        db.execute("DROP INDEX episodes_by_number")
-        db.execute("PRAGMA user_version = 1")
 
 
 def is_inside(point: Point, steps: Steps) -> bool:
@@ -116,7 +107,7 @@ def test_every_range_in_any_number_of_buckets_is_what_its_points_say(
         path = stored(Path(folder), written.lines)
         is_old = data.draw(st.booleans(), "without pyramid")
         if is_old:
-            without_pyramid(path)
+            make_older(path, 1)
         for _ in range(8):
             name = data.draw(st.sampled_from([*written.curves, "no such metric"]), "name")
             curve = written.curves.get(name, [])
@@ -219,7 +210,7 @@ def test_metrics_are_listed_with_their_range_and_last_value(tmp_path: Path, is_o
     written.point("a", 5, math.nan)
     path = stored(tmp_path, written.lines)
     if is_old:
-        without_pyramid(path)
+        make_older(path, 1)
     with reading(path) as store:
         assert store is not None
         first, second = metric_infos(store, 10)

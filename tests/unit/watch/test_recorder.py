@@ -9,7 +9,16 @@ import pytest
 
 from mosaic.contracts.process_recording import Place
 from mosaic.watch import recorder as module
-from mosaic.watch.messages import Episode, Episodes, Folder, Metric, Note, Progress, Vectors
+from mosaic.watch.messages import (
+    Environment,
+    Episode,
+    Episodes,
+    Folder,
+    Metric,
+    Note,
+    Progress,
+    Vectors,
+)
 from mosaic.watch.missing_returns import LOOKED_FOR_EPISODES, LOOKED_FOR_S, SILENT_S
 from mosaic.watch.recorder import BEAT_INTERVAL_S, Recorder
 from mosaic.watch.summing_up import Allowance
@@ -23,6 +32,7 @@ class FakeRun:
         self.ended: list[dict[str, Any]] = []
         self.notes: list[str] = []
         self.beats = 0
+        self.told: list[dict[str, Any]] = []  # with them
 
     def metric(self, name: str, value: float, step: int) -> None:
         self.points.append((name, value, step))
@@ -40,6 +50,7 @@ class FakeRun:
 
     def heartbeat(self, **details: Any) -> None:
         self.beats += 1
+        self.told.append(details)
 
     def say(self, text: str) -> bool:
         self.notes.append(text)
@@ -98,8 +109,30 @@ def test_without_any_count_the_steps_of_episodes_are_the_progress(
     recorder.take(Episode(2.0, 12, env=3, is_truncated=True))
     assert run.steps == 42
     assert [item["episode_index"] for item in run.ended] == [0, 1]
-    assert run.ended[1]["metadata"] == {"env": 3}
+    assert run.ended[1]["metadata"] == {"env": 3, "step": 42}
     assert (run.ended[0]["terminated"], run.ended[1]["terminated"]) == (True, False)
+
+
+def test_an_episode_ends_at_the_steps_that_were_counted(recorder: Recorder, run: FakeRun) -> None:
+    recorder.take(Episode(1.0, 30))
+    recorder.take(Progress(100, 1))  # of several environments at once
+    recorder.take(Episode(2.0, 12))
+    assert [item["metadata"]["step"] for item in run.ended] == [30, 100]
+
+
+def test_a_logged_return_is_an_episode_at_the_step_of_its_metric(
+    recorder: Recorder, run: FakeRun
+) -> None:
+    recorder.take(Metric("charts/episodic_return", 5.0, 640))
+    recorder.take(Metric("charts/SPS", 5.0, 700))
+    recorder.finish()
+    assert run.ended[0]["metadata"]["step"] == 640
+
+
+def test_environments_are_named_as_they_appear(recorder: Recorder, run: FakeRun) -> None:
+    for env_id in ("CartPole-v1", "CartPole-v1", "Acrobot-v1"):
+        recorder.take(Environment(env_id))
+    assert run.told == [{"env_id": "CartPole-v1"}, {"env_id": "CartPole-v1, Acrobot-v1"}]
 
 
 def test_many_episodes_in_one_message_are_counted_all(recorder: Recorder, run: FakeRun) -> None:
@@ -108,7 +141,7 @@ def test_many_episodes_in_one_message_are_counted_all(recorder: Recorder, run: F
     assert run.steps == 50
     (event,) = run.ended
     assert (event["total_reward"], event["steps"]) == (6.0, 5)
-    assert event["metadata"] == {"env": 0, "count": 10, "last": None}
+    assert event["metadata"] == {"env": 0, "step": 50, "count": 10, "last": None}
 
 
 def test_an_impossible_length_does_no_harm(recorder: Recorder, run: FakeRun) -> None:
@@ -200,7 +233,7 @@ def test_too_many_episodes_are_summed_up_exactly_and_found_again(
     merged = run.ended[1]
     assert (merged["total_reward"], merged["steps"]) == (4.0, 12)
     assert merged["metadata"] == {
-        **{"env": 0, "count": 2},
+        **{"env": 0, "step": 33, "count": 2},
         **{"low": 2.0, "high": 6.0, "first": 2.0, "last": 6.0},
     }
     assert places == [Place(0, 9, 0, 1), Place(1, 9, 1, 2), Place(3, 9, 7, 1)]
@@ -334,11 +367,11 @@ def test_episodes_of_evaluation_are_kept_and_no_progress(run: FakeRun) -> None:
         recorder.take(Episode(1.0, 10, 3, False, is_evaluation, process=7, number=number))
     assert [each["episode_index"] for each in run.ended] == [0, 1, 2, 3], "each has its own number"
     assert [place.first_episode for place in places] == [0, 1, 2, 3]
-    evaluation = {"env": 3, "purpose": "evaluation"}
+    evaluation = {"env": 3, "step": 10, "purpose": "evaluation"}
     assert [each["metadata"] for each in run.ended] == [
-        {"env": 3},
+        {"env": 3, "step": 10},
         evaluation,
         evaluation,
-        {"env": 3},
+        {"env": 3, "step": 20},
     ]
     assert (run.episodes, run.steps) == (2, 20)

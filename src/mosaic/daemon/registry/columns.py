@@ -197,12 +197,14 @@ RUN_COLUMNS: dict[str, Column] = {
     "pinned": _FLAG,
     "group_name": _TEXT,
     "origin": _word(Origin),
+    "overall_steps_per_second": _OPTIONAL_NUMBER,
 }
 # Columns younger than the first registry, with what they hold for a run from before.
 YOUNGER_COLUMNS: dict[str, SqlValue] = {
     "pinned": 0,
     "group_name": "",
     "origin": Origin.HERE.value,
+    "overall_steps_per_second": None,
 }
 # The same of `transitions`.
 TRANSITION_COLUMNS: dict[str, Column] = {

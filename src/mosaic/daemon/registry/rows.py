@@ -25,7 +25,7 @@ LIST_COLUMNS = (
     " stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,"
     " total_episodes, last_return, mean_return, steps_per_second, cpus, memory_mb, gpu_slots,"
     " checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group_name,"
-    " origin"
+    " origin, overall_steps_per_second"
 )
 LISTED = tuple(LIST_COLUMNS.replace(" ", "").split(","))
 PROGRESS_COLUMNS = (
@@ -36,13 +36,14 @@ PROGRESS_COLUMNS = (
     "last_return",
     "mean_return",
     "steps_per_second",
+    "overall_steps_per_second",
 )
 _STATES = {state.value: state for state in RunState}
 _OUTCOMES: dict[str | None, Outcome | None] = {outcome.value: outcome for outcome in Outcome}
 _OUTCOMES[None] = None
 _ORIGINS = {origin.value: origin for origin in Origin}
 _NO_PROGRESS = Progress()
-_NO_VALUES = (0, 0, None, None, None, None, None)
+_NO_VALUES = (0, None, 0, None, None, None, None, None)
 
 RunRow = dict[str, SqlValue]
 
@@ -89,8 +90,11 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,
         total_episodes, last_return, mean_return, rate, cpus, memory_mb, gpu_slots,
         checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group,
-        origin,
+        origin, overall_rate,
     ) = values  # fmt: skip
+    progress = (
+        steps, total_steps, episodes, total_episodes, last_return, mean_return, rate, overall_rate,
+    )  # fmt: skip
     # Fields left out fall back to their defaults, which a dataclass keeps on the class.
     fields = dict(
         run_id=run_id,
@@ -114,12 +118,7 @@ def record_of(values: Sequence[Any]) -> RunRecord:
         stop_requested=bool(stop_requested),
         stalled=stalled,
         last_heartbeat_at=last_heartbeat_at,
-        progress=Progress(
-            steps, total_steps, episodes, total_episodes, last_return, mean_return, rate
-        )
-        if (steps, episodes, total_steps, total_episodes, last_return, mean_return, rate)
-        != _NO_VALUES
-        else _NO_PROGRESS,
+        progress=Progress(*progress) if progress != _NO_VALUES else _NO_PROGRESS,
         cpus=cpus,
         memory_mb=memory_mb,
         gpu_slots=_slots_of(gpu_slots) if gpu_slots else (),

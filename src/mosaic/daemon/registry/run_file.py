@@ -17,9 +17,14 @@ from mosaic.daemon.registry.rows import RunRow, row_of
 from mosaic.errors import CorruptStoreError
 from mosaic.files import atomic_write_json, make_directory, read_json
 
-RUN_FILE_VERSION = 3
+RUN_FILE_VERSION = 4
 # What files of earlier versions do not have.
-_YOUNGER = {1: ("pinned", "group_name", "origin"), 2: ("origin",), RUN_FILE_VERSION: ()}
+_YOUNGER = {
+    1: ("pinned", "group_name", "origin", "overall_steps_per_second"),
+    2: ("origin", "overall_steps_per_second"),
+    3: ("overall_steps_per_second",),
+    RUN_FILE_VERSION: (),
+}
 
 
 @dataclass(frozen=True)

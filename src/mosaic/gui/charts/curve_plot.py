@@ -233,7 +233,7 @@ class CurvePlot(QWidget):
         if at is None:
             self._pointer_text.setText("")
             self._dots.setData([], [])
-            self.legend.show_values({curve.id: curve.last for curve in self._curves})
+            self.legend.show_values({curve.id: curve.legend_value for curve in self._curves})
             return
         self.area.pointer.setValue(at)
         x = 10.0**at if self._is_log_x else at

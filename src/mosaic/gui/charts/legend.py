@@ -44,6 +44,7 @@ class LegendEntry(QAbstractButton):
             about += "\nLine: interquartile mean; band: lowest to highest seed"
         if len(curve.marker_xs):
             about += "\nDiamonds: evaluations"
+        about += f"\nNumber: {curve.value_name}; below the pointer, the value there"
         self.setToolTip(f"{about}\nClick to hide or show")
         self.update()
 

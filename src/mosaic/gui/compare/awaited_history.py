@@ -8,7 +8,6 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
-from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.history import MetricInfo, MetricSeries
 from mosaic.errors import MosaicError
 
@@ -40,12 +39,6 @@ class AwaitedHistory:
         buckets: int = 0,
     ) -> list[MetricSeries]:
         return self._awaited(self._client.series(run_ids, names, first_step, last_step, buckets))
-
-    def episodes(self, run_id: str) -> list[EpisodeSummary]:
-        async def collect() -> list[EpisodeSummary]:
-            return [episode async for episode in self._client.episodes(run_id)]
-
-        return self._awaited(collect())
 
     def _awaited(self, asking: Coroutine[Any, Any, T]) -> T:
         if self._is_closed:

@@ -50,6 +50,7 @@ class HudStrip(QWidget):
                 # The strip is dark in both palettes.
                 self._icon.setPixmap(self._theme.icon(look.icon, look.dark).pixmap(_ICON))
         self._about.setToolTip(hud.about)
+        self._numbers.setToolTip(hud.help)
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -23,7 +23,7 @@ from mosaic.gui.live.picture_pane import PicturePane
 from mosaic.gui.live.snapshots import save_snapshot
 from mosaic.gui.stage.stage_page import StagePage
 from mosaic.gui.state.hud_evaluation import EvaluationBatch, EvaluationFile
-from mosaic.gui.state.hud_text import hud_of
+from mosaic.gui.state.hud_text import NO_PROGRESS, hud_of
 from mosaic.gui.state.live_frames import LiveFrames
 from mosaic.gui.state.live_situation import (
     Offer,
@@ -317,7 +317,10 @@ class LiveView(StagePage):
     def _show_words(self) -> None:
         record = self._record
         status = status_of(record, self._frames) if record is not None else ""
-        self.hud.show_hud(hud_of(self._frames, self._evaluation, self.canvas.enlarged, status))
+        progress = record.progress if record is not None else NO_PROGRESS
+        self.hud.show_hud(
+            hud_of(self._frames, self._evaluation, self.canvas.enlarged, status, progress)
+        )
 
     # What the run's folder says
 

@@ -23,7 +23,13 @@ class Line:
     means: Numbers
     lows: Numbers
     highs: Numbers
-    is_bucketed: bool  # a point stands for several
+    counts: Numbers  # of values, per point
+    points: int  # of the whole curve, whatever of it is told finely
+
+    @property
+    def is_bucketed(self) -> bool:
+        """Whether a point stands for several."""
+        return bool((self.counts > 1).any())
 
     @property
     def gaps(self) -> int:
@@ -52,7 +58,8 @@ def line_of(series: MetricSeries, axis: XAxis, started_at: float | None) -> Line
         means=_finite(series.means)[order],
         lows=_finite(series.lows)[order],
         highs=_finite(series.highs)[order],
-        is_bucketed=bool((counts > 1).any()),
+        counts=counts[order],
+        points=series.points,
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from mosaic.contracts.episode_statistics import EPISODIC_RETURN
 from mosaic.watch.headlines import (
     LEARNING_RATE,
     LENGTH,
@@ -116,8 +117,10 @@ def _rank(name: str) -> tuple[object, ...]:
     kind = _kind_of(name)
     last = name.lower().rpartition("/")[2]
     is_plain = {
-        RETURN: is_one_episode(name),
+        RETURN: name == EPISODIC_RETURN,
         "evaluation": _TYPICAL.match(last) is not None and "discounted" not in last,
         LOSS: "loss" in last,
     }.get(kind, True)
-    return (_ORDER.index(kind), not is_plain, name.lower(), name)
+    # Of returns a worker logs itself, those of single episodes before means of some.
+    is_mean = kind == RETURN and not is_one_episode(name)
+    return (_ORDER.index(kind), not is_plain, is_mean, name.lower(), name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mosaic.contracts.episode_statistics import EPISODIC_RETURN, MEAN_RETURN_NAME
 from mosaic.contracts.history import MetricSeries
 from mosaic.front.human import amount
 from mosaic.gui.state.chart_lines import Line, line_of, with_detail
@@ -15,7 +16,7 @@ from mosaic.gui.state.chart_numbers import TimeUnit, time_unit
 from mosaic.gui.state.chart_options import ChartOptions, XAxis
 from mosaic.gui.state.curve import Curve, Numbers, numbers
 from mosaic.gui.state.curve_band import band_of
-from mosaic.gui.state.curve_smoothing import smoothed
+from mosaic.gui.state.curve_smoothing import smoothed, window_of
 
 NOT_RECORDED = "not recorded"
 # With more runs than this, what lies behind the lines would cover them.
@@ -32,6 +33,7 @@ class RunLook:
     group: str = ""
     started_at: float | None = None
     is_over: bool = True
+    mean_return: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,21 +126,53 @@ def _line(request: PictureRequest, run: RunLook, axis: XAxis) -> Line:
     return line_of(series, axis, run.started_at)
 
 
+def _whole_line(request: PictureRequest, run: RunLook, axis: XAxis) -> Line:
+    """Without what is told more finely where somebody zoomed in."""
+    return line_of(request.series[run.run_id], axis, run.started_at)
+
+
+def _smoothed(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -> Numbers:
+    """As for the whole curve, also where more of its points are known: zooming changes nothing."""
+    weight = request.options.smoothing
+    if weight <= 0 or len(line.xs) < 2:
+        return line.means
+    whole = _whole_line(request, run, axis)
+    window = window_of(weight, float(whole.xs[-1] - whole.xs[0]), whole.points)
+    values = smoothed(whole.xs, whole.means, whole.counts, window)
+    if len(line.xs) == len(whole.xs):
+        return values
+    known = np.isfinite(values)
+    if not known.any():
+        return line.means
+    found = np.interp(line.xs, whole.xs[known], values[known])
+    return np.where(np.isfinite(line.means), found, np.nan)
+
+
+def _legend_number(request: PictureRequest, run: RunLook) -> tuple[float | None, str]:
+    """What the legend says beside a run, and which number it is."""
+    if request.metric == EPISODIC_RETURN and run.mean_return is not None:
+        return run.mean_return, MEAN_RETURN_NAME
+    return None, "last value, smoothed" if request.options.smoothing > 0 else "last value"
+
+
 def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -> Curve:
     is_calm = len(request.runs) <= _BACKGROUNDS
     is_smooth = request.options.smoothing > 0 and len(line.xs) > 1
     has_envelope = is_calm and line.is_bucketed
     marker_xs, marker_ys = _markers(request, run, line, axis)
+    number, number_name = _legend_number(request, run)
     return Curve(
         label=run.name,
         colour=run.colour,
         xs=line.xs,
-        ys=smoothed(line.means, request.options.smoothing),
+        ys=_smoothed(request, run, line, axis),
         lows=line.lows if has_envelope else None,
         highs=line.highs if has_envelope else None,
         faint=line.means if is_calm and is_smooth else None,
         marker_xs=marker_xs,
         marker_ys=marker_ys,
+        value=number,
+        value_name=number_name,
         note="" if len(line.xs) else NOT_RECORDED if run.is_over else "no point yet",
         key=run.run_id,
     )
@@ -147,9 +181,13 @@ def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -
 def _band_curve(
     request: PictureRequest, members: list[RunLook], lines: Mapping[str, Line], axis: XAxis
 ) -> Curve:
-    weight = request.options.smoothing
     own = [lines[run.run_id] for run in members]
-    band = band_of([(line.xs, smoothed(line.means, weight)) for line in own])
+    band = band_of(
+        [
+            (line.xs, _smoothed(request, run, line, axis))
+            for run, line in zip(members, own, strict=True)
+        ]
+    )
     present = sum(bool(len(line.xs)) for line in own)
     marks = [_markers(request, run, lines[run.run_id], axis) for run in members]
     return Curve(
@@ -160,6 +198,7 @@ def _band_curve(
         lows=band.lows,
         highs=band.highs,
         is_band=True,
+        value_name="interquartile mean of the seeds at the end",
         marker_xs=np.concatenate([xs for xs, _ in marks]),
         marker_ys=np.concatenate([ys for _, ys in marks]),
         note=(

@@ -23,6 +23,7 @@ def looks_of(run_ids: Iterable[str], runs: RunsState, colours: RunColours) -> tu
             record.group,
             record.started_at,
             record.is_over,
+            record.progress.mean_return,
         )
         for record in records[:MAX_RUNS]
     )

@@ -34,6 +34,8 @@ class Curve:
     marker_xs: Numbers = field(default_factory=numbers)
     marker_ys: Numbers = field(default_factory=numbers)
     note: str = ""  # behind the label in the legend, such as "not recorded"
+    value: float | None = None  # what the legend says of it; None: its last
+    value_name: str = "last value"
     key: str = ""  # what the curve is known by when it is shown again; empty: its label
 
     @property
@@ -43,6 +45,10 @@ class Curve:
     @property
     def is_empty(self) -> bool:
         return not bool(np.isfinite(self.ys).any())
+
+    @property
+    def legend_value(self) -> float | None:
+        return self.last if self.value is None else self.value
 
     @property
     def last(self) -> float | None:

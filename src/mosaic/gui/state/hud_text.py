@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
+from mosaic.contracts.episode_statistics import EPISODES_IN_MEAN, MEAN_RETURN_NAME
+from mosaic.contracts.run_record import Progress
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, PAUSED_NOW, STALLED, WAITING
@@ -18,6 +21,12 @@ from mosaic.gui.state.hud_evaluation import EvaluationBatch
 from mosaic.gui.state.live_frames import LiveFrames
 
 DOT = " · "
+NO_PROGRESS = Progress()
+RUN_HELP = (
+    "Of the run: its steps and finished episodes, the last reward of the environments in the "
+    f"picture, the {MEAN_RETURN_NAME}, and steps a second over about the last ten seconds"
+)
+ENVIRONMENT_HELP = "Of what is in the picture: steps, episodes, last reward, mean return, steps/s"
 _STEP_WIDTH, _EPISODE_WIDTH, _REWARD_WIDTH, _RETURN_WIDTH, _RATE_WIDTH = 9, 6, 6, 6, 7
 # The looks of `theme.tokens.STATES` that fit what a viewer says.
 LOOKS = {
@@ -37,6 +46,7 @@ class Hud(NamedTuple):
     numbers: str
     short_about: str = ""  # where there is little room
     short_numbers: str = ""
+    help: str = ""  # which numbers these are
 
 
 def hud_of(
@@ -44,8 +54,10 @@ def hud_of(
     evaluation: EvaluationBatch | None = None,
     slot: int | None = None,
     status: str = "",
+    progress: Progress = NO_PROGRESS,
 ) -> Hud:
-    """Of one environment, where one is named, or of all together.
+    """Of one environment, where one is named, or of the run: then the numbers are its `progress`,
+    the same as everywhere, as soon as it has any.
 
     `status` is a word of `mosaic.fastlane.viewer`, where somebody knows better than the frames.
     """
@@ -60,13 +72,20 @@ def hud_of(
     if evaluation is not None:
         about.append(batch_line(evaluation))
         short = [*about[1:-1], batch_line(evaluation, "batch", "ep")]
+    is_of_run = bool(metrics) and slot is None and progress != NO_PROGRESS
+    line, help_text = (
+        (partial(run_line, progress, metrics), RUN_HELP)
+        if is_of_run
+        else (partial(numbers_line, metrics), ENVIRONMENT_HELP)
+    )
     return Hud(
         LOOKS.get(word, ""),
         word,
         DOT.join(about),
-        numbers_line(metrics),
+        line(),
         DOT.join(short),
-        numbers_line(metrics, "ep"),
+        line(episode="ep"),
+        help_text if metrics else "",
     )
 
 
@@ -78,22 +97,45 @@ def batch_line(batch: EvaluationBatch, name: str = "eval batch", unit: str = "")
     return DOT.join([*parts, *(f"{kind} {figure(value, 1)}" for kind, value in returns)])
 
 
+def run_line(progress: Progress, metrics: Sequence[Metrics], episode: str = "episode") -> str:
+    """The run's own numbers; of the environments in the picture only their last reward."""
+    mean, speed = progress.mean_return, progress.steps_per_second
+    return _line(
+        progress.steps,
+        progress.episodes,
+        sum(each.last_reward for each in metrics) / len(metrics),
+        f"mean({EPISODES_IN_MEAN})",
+        "–" if mean is None else figure(mean, 1),
+        "–/s" if speed is None else rate_text(speed),
+        episode,
+    )
+
+
 def numbers_line(metrics: Sequence[Metrics], episode: str = "episode") -> str:
     """Of several environments: counts and rates together, rewards and returns in the mean."""
     if not metrics:
         return ""
     count = len(metrics)
-    steps = f"{sum(each.steps for each in metrics):,}"
-    episodes = f"{sum(each.episodes for each in metrics):,}"
-    reward = figure(sum(each.last_reward for each in metrics) / count, 3)
-    total = figure(sum(each.rolling_return for each in metrics) / count, 1)
-    rate = rate_text(sum(each.step_rate_hz for each in metrics))
+    return _line(
+        sum(each.steps for each in metrics),
+        sum(each.episodes for each in metrics),
+        sum(each.last_reward for each in metrics) / count,
+        "return",
+        figure(sum(each.rolling_return for each in metrics) / count, 1),
+        rate_text(sum(each.step_rate_hz for each in metrics)),
+        episode,
+    )
+
+
+def _line(
+    steps: int, episodes: int, reward: float, name: str, total: str, rate: str, episode: str
+) -> str:
     return DOT.join(
         (
-            f"step {steps:>{_STEP_WIDTH}}",
-            f"{episode} {episodes:>{_EPISODE_WIDTH}}",
-            f"reward {reward:>{_REWARD_WIDTH}}",
-            f"return {total:>{_RETURN_WIDTH}}",
+            f"step {f'{steps:,}':>{_STEP_WIDTH}}",
+            f"{episode} {f'{episodes:,}':>{_EPISODE_WIDTH}}",
+            f"reward {figure(reward, 3):>{_REWARD_WIDTH}}",
+            f"{name} {total:>{_RETURN_WIDTH}}",
             f"{rate:>{_RATE_WIDTH}}",
         )
     )

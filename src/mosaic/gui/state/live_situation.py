@@ -13,6 +13,7 @@ from mosaic.fastlane.settings import OFF, VIDEO_MODE
 from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, NO_STEP, PAUSED_NOW, STALLED
 from mosaic.front.run_words import progress_parts, state_word
 from mosaic.gui.state.live_frames import LiveFrames
+from mosaic.gui.state.runs_offers import may_have_episodes
 
 # Under which names a run's config may switch its live view off.
 _MODE_FIELDS = ("video_mode", "fastlane_video_mode")
@@ -142,7 +143,7 @@ def _over(record: RunRecord, details: RunRecord | None, frames: LiveFrames) -> S
 
 def offers_after(record: RunRecord, details: RunRecord | None) -> tuple[Offer, ...]:
     """What the run left behind decides."""
-    offers = [Offer.REPLAY] if record.progress.episodes else []
+    offers = [Offer.REPLAY] if may_have_episodes(record) else []
     if details is not None and details.checkpoint_uri:
         if details.capabilities.get("supports_policy_load"):
             offers.append(Offer.EVALUATE)

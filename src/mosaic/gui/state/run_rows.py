@@ -9,10 +9,17 @@ import time
 from dataclasses import dataclass
 from enum import IntEnum
 
+from mosaic.contracts.episode_statistics import MEAN_RETURN_NAME
 from mosaic.contracts.run_record import Origin, RunRecord
-from mosaic.contracts.run_state import RunState
 from mosaic.front.human import age, count, moment
-from mosaic.front.run_words import elapsed_s, origin_words, remaining_s, state_word, steps_text
+from mosaic.front.run_words import (
+    elapsed_s,
+    origin_words,
+    remaining_s,
+    speed_of,
+    state_word,
+    steps_text,
+)
 from mosaic.front.training_config import label
 
 NONE = "–"
@@ -51,9 +58,14 @@ TITLES = {
     Column.ACTIONS: "",
 }
 HELP = {
-    Column.REMAINING: "How long it still takes, guessed from its speed",
-    Column.RETURN: "Mean return of the last 100 episodes",
-    Column.SPEED: "Environment steps a second",
+    Column.ELAPSED: "Since it started, pauses included",
+    Column.REMAINING: "How long it still takes at its present speed",
+    Column.RETURN: f"Return: {MEAN_RETURN_NAME}",
+    Column.SPEED: (
+        "Environment steps a second: over about the last ten seconds while it runs,"
+        " overall when it is over"
+    ),
+    Column.EPISODES: "Finished training episodes",
 }
 NUMBERS = frozenset(
     {
@@ -117,8 +129,7 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
     progress = record.progress
     fraction = progress.fraction
     elapsed, remaining = elapsed_s(record, at), remaining_s(record, at)
-    is_still = record.is_over or record.state is RunState.PAUSE
-    speed = progress.steps_per_second
+    speed = speed_of(record)
     return RunRow(
         run_id=record.run_id,
         word=state_word(record),
@@ -128,7 +139,7 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
         progress=_progress_text(record, fraction),
         note="" if record.is_over else record.waiting or record.stalled,
         elapsed=NONE if elapsed is None else clock(elapsed),
-        remaining=NONE if remaining is None or is_still else clock(remaining),
+        remaining=NONE if remaining is None else clock(remaining),
         mean_return=NONE if progress.mean_return is None else return_text(progress.mean_return),
         speed=NONE if not speed else speed_text(speed),
         episodes=count(progress.episodes) if progress.episodes else NONE,

@@ -75,7 +75,7 @@ def problem_of(
                 must_be_over=False,
             )
         case RunAction.REPLAY:
-            return "" if record.progress.episodes else f"{name} has no finished episode yet"
+            return "" if may_have_episodes(record) else f"{name} has no finished episode yet"
         case RunAction.ARCHIVE:
             return "" if record.is_over else f"{name} is still going on: stop it first"
         case RunAction.DELETE:
@@ -85,6 +85,12 @@ def problem_of(
         case RunAction.UNPIN:
             return "" if record.pinned else f"{name} is not pinned"
     return ""
+
+
+def may_have_episodes(record: RunRecord) -> bool:
+    """A run that is over may have one that was broken off: it counts nowhere, and can be seen."""
+    progress = record.progress
+    return bool(progress.episodes or (record.is_over and progress.steps))
 
 
 def group_problem(

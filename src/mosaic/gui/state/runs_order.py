@@ -10,7 +10,7 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.human import amount, count
-from mosaic.front.run_words import elapsed_s, remaining_s, state_word
+from mosaic.front.run_words import elapsed_s, remaining_s, speed_of, state_word
 from mosaic.gui.state.run_rows import LIVE, Column, readable_name
 from mosaic.gui.state.runs_filter import RunsFilter, haystack_of
 
@@ -96,7 +96,7 @@ def _key_of(column: Column) -> Key:
         Column.ELAPSED: lambda record: elapsed_s(record, now),
         Column.REMAINING: lambda record: remaining_s(record, now),
         Column.RETURN: lambda record: record.progress.mean_return,
-        Column.SPEED: lambda record: record.progress.steps_per_second,
+        Column.SPEED: speed_of,
         Column.EPISODES: lambda record: record.progress.episodes or None,
     }
     return keys.get(column, lambda record: record.run_id)

@@ -93,7 +93,7 @@ class WatchRunsRequest(_message.Message):
     def __init__(self, run_ids: _Optional[_Iterable[str]] = ..., after_revision: _Optional[int] = ...) -> None: ...
 
 class Progress(_message.Message):
-    __slots__ = ("steps", "total_steps", "episodes", "total_episodes", "last_return", "mean_return", "steps_per_second")
+    __slots__ = ("steps", "total_steps", "episodes", "total_episodes", "last_return", "mean_return", "steps_per_second", "overall_steps_per_second")
     STEPS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_STEPS_FIELD_NUMBER: _ClassVar[int]
     EPISODES_FIELD_NUMBER: _ClassVar[int]
@@ -101,6 +101,7 @@ class Progress(_message.Message):
     LAST_RETURN_FIELD_NUMBER: _ClassVar[int]
     MEAN_RETURN_FIELD_NUMBER: _ClassVar[int]
     STEPS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    OVERALL_STEPS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     steps: int
     total_steps: int
     episodes: int
@@ -108,7 +109,8 @@ class Progress(_message.Message):
     last_return: float
     mean_return: float
     steps_per_second: float
-    def __init__(self, steps: _Optional[int] = ..., total_steps: _Optional[int] = ..., episodes: _Optional[int] = ..., total_episodes: _Optional[int] = ..., last_return: _Optional[float] = ..., mean_return: _Optional[float] = ..., steps_per_second: _Optional[float] = ...) -> None: ...
+    overall_steps_per_second: float
+    def __init__(self, steps: _Optional[int] = ..., total_steps: _Optional[int] = ..., episodes: _Optional[int] = ..., total_episodes: _Optional[int] = ..., last_return: _Optional[float] = ..., mean_return: _Optional[float] = ..., steps_per_second: _Optional[float] = ..., overall_steps_per_second: _Optional[float] = ...) -> None: ...
 
 class Failure(_message.Message):
     __slots__ = ("kind", "message", "hint", "exit_code", "signal", "error_type")

@@ -455,3 +455,20 @@ class TestRecording:
     def test_it_can_be_turned_off(self, tmp_path: Path) -> None:
         self.train(tmp_path / recording_name(1), record_episodes=False)
         assert not list(tmp_path.iterdir())
+
+
+def test_a_pause_is_no_part_of_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([100.0, 104.0, 704.0, 706.0])
+    session, _ = make_session(total_timesteps=10_000)
+    monkeypatch.setattr("cleanrl_worker.kit.session.time.perf_counter", lambda: next(clock))
+    session.keep(ModelFile(nn.Linear(2, 1)))  # at 100
+    assert session.goes_on()  # asked at 104, answered after ten minutes
+    session.global_step = 600
+    assert session.steps_per_second == pytest.approx(100.0)
+
+
+def test_an_episode_is_told_with_the_step_at_which_it_ended() -> None:
+    session, reporter = make_session()
+    session.global_step = 640
+    session.record_episodes([Episode(0, 1.0, 10, terminated=True, truncated=False)])
+    assert reporter.episodes[0]["metadata"] == {"step": 640}
