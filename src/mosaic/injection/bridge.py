@@ -30,7 +30,7 @@ from mosaic.injection.tape import BYTES_PER_STEP, Recorded
 MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
 _MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
 _MAX_WAITING = 1000  # messages
-_TICK_S = 0.1
+_TICK_S = 0.5  # messages do not wait for it
 _LAST_CHANCE_S = 0.3  # for a full pipe, when the script ends
 _MAX_RECORDED_BYTES = 128 * 2**20  # that wait for a slow disk
 
@@ -60,7 +60,11 @@ class Bridge:
         self._ledger.start_over()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
-        self._stopping = threading.Event()
+        self._is_stopping = False
+        # Held while there is nothing to hurry for. A bare lock wakes the thread for less than an
+        # event does, and can be released anywhere, in a signal handler too.
+        self._rest = threading.Lock()
+        self._rest.acquire()
 
     def _open(self) -> int | None:
         try:
@@ -116,11 +120,12 @@ class Bridge:
     def close(self) -> None:
         """Sends what is left, unless the reader is too slow for it."""
         thread = self._thread
-        self._stopping.set()
+        self._is_stopping = True
+        self._hurry()
         if thread is not None and thread is not threading.current_thread():
-            thread.join(_LAST_CHANCE_S + _TICK_S)
+            thread.join(_LAST_CHANCE_S + 0.1)
             if not thread.is_alive():  # a program whose exec fails goes on: with a new one
-                self._thread, self._stopping = None, threading.Event()
+                self._thread, self._is_stopping = None, False
         self._ledger.close()
 
     def _message(self, **message: Any) -> None:
@@ -128,6 +133,11 @@ class Bridge:
             self._messages.append(message)
             if self._thread is None:
                 self._start()
+            self._hurry()
+
+    def _hurry(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it has not slept since it was last woken
+            self._rest.release()
 
     def _start(self) -> None:
         with self._starting:
@@ -151,7 +161,8 @@ class Bridge:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         is_stopping = False
         while self._fd is not None and not is_stopping:
-            is_stopping = self._stopping.wait(_TICK_S)
+            self._rest.acquire(timeout=_TICK_S)
+            is_stopping = self._is_stopping
             with contextlib.suppress(Exception):  # a watcher's error must not end the others' news
                 if self._on_tick is not None:
                     self._on_tick()

@@ -6,23 +6,25 @@ descriptors it does not know and use their numbers for files of its own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mosaic.contracts.process_recording import PackedEpisode, pack_episodes, process_file_name
+from mosaic.contracts.process_recording import Packed, pack_episodes, process_file_name
 from mosaic.contracts.recording_file import BlockKind, pack_block
-from mosaic.injection.packing import packed
-from mosaic.injection.tape import Recorded
+from mosaic.injection.packing import Numbered, is_of_a_series, packed, packed_series
 
 DEFAULT_LIMIT = 1_000_000_000  # of all files of the attempt
 _LEVEL = 1  # of zlib: more takes three times as long and saves a tenth
 _NOT_AT_ALL = 0  # actions that are larger than rewards are continuous: nothing to compress
 _BLOCK_BYTES = 8_000_000
+_LONGEST_SERIES = 4096  # episodes: whoever wants one of them unpacks them all
+_NOT_STORABLE = (TypeError, ValueError, OverflowError)
 _COUNTED_EVERY = 4_000_000  # bytes of ours between two looks at what the others have written
 
 
@@ -38,7 +40,7 @@ class EpisodeFile:
         self._written = 0
         self._total, self._counted_at = 0, -_COUNTED_EVERY
 
-    def write(self, process: int, episodes: Sequence[tuple[int, Recorded]]) -> None:
+    def write(self, process: int, episodes: Sequence[Numbered]) -> None:
         """Episodes and their numbers in this process, which after a fork is another one.
 
         Never raises.
@@ -48,42 +50,41 @@ class EpisodeFile:
         if self._is_over:
             return
         try:
-            waiting: list[tuple[int, PackedEpisode]] = []
-            environments: list[dict[str, Any]] = []  # those that are waited for
-            size = 0
-            for number, recorded in episodes:
-                try:
-                    episode = packed(recorded, number, _place_of(recorded[0], environments))
-                except (TypeError, ValueError, OverflowError) as error:
-                    name = recorded[0]["env_id"]
-                    self._note(f"an episode of {name} cannot be replayed: {error}")
-                    continue
-                waiting.append((number, episode))
-                size += len(episode.actions) + len(episode.rewards)
-                if size > _BLOCK_BYTES:
-                    self._append(waiting, environments)
-                    waiting, environments, size = [], [], 0
-            if waiting:
-                self._append(waiting, environments)
+            block = _Block()
+            for group in _groups(episodes):
+                block.add(group, self._packed(group, block.place_of(group[0][1][0])))
+                if block.size > _BLOCK_BYTES:
+                    self._append(block)
+                    block = _Block()
+            if block.packed:
+                self._append(block)
         except Exception as error:  # noqa: BLE001  # the script goes on
             reason = getattr(error, "strerror", None) or str(error)
             self._end(f"its file cannot be written: {reason}")
 
-    def _append(
-        self, numbered: Sequence[tuple[int, PackedEpisode]], environments: list[dict[str, Any]]
-    ) -> None:
+    def _packed(self, group: Sequence[Numbered], environment: int) -> list[Packed]:
+        with contextlib.suppress(*_NOT_STORABLE):  # which one of them, shows below
+            if is_of_a_series(group[0][1]):
+                return [packed_series(group, environment)]
+        found = []
+        for number, recorded in group:
+            try:
+                found.append(packed(recorded, number, environment))
+            except _NOT_STORABLE as error:
+                name = recorded[0]["env_id"]
+                self._note(f"an episode of {name} cannot be replayed: {error}")
+        return found
+
+    def _append(self, content: _Block) -> None:
         if self._is_over:
             return
-        episodes = [episode for _, episode in numbered]
-        is_continuous = any(len(each.actions) >= len(each.rewards) for each in episodes)
-        common = {**self._about_us, "environments": environments}
-        payload = pack_episodes(common, episodes, _NOT_AT_ALL if is_continuous else _LEVEL)
-        first, last = numbered[0][0], numbered[-1][0]
+        common = {**self._about_us, "environments": content.environments}
+        level = _NOT_AT_ALL if content.is_continuous else _LEVEL
         block = pack_block(
             BlockKind.EPISODES,
-            payload,
-            first_episode=first,
-            episodes=last - first + 1,
+            pack_episodes(common, content.packed, level),
+            first_episode=content.first,
+            episodes=content.last - content.first + 1,
         )
         if self._size_of_all() + len(block) > self._limit:
             self._end(f"it reached its limit of {self._limit / 1e6:.0f} MB")
@@ -134,13 +135,44 @@ class EpisodeFile:
             pass  # as said
 
 
-def _place_of(environment: dict[str, Any], table: list[dict[str, Any]]) -> int:
-    """Most episodes are of one environment, or of many that are alike."""
-    try:
-        return table.index(environment)
-    except ValueError:
-        table.append(environment)
-        return len(table) - 1
+class _Block:
+    """Episodes that wait to be written together."""
+
+    def __init__(self) -> None:
+        self.environments: list[dict[str, Any]] = []
+        self.packed: list[Packed] = []
+        self.first, self.last = sys.maxsize, 0  # their numbers
+        self.size = 0
+        self.is_continuous = False
+
+    def place_of(self, environment: dict[str, Any]) -> int:
+        """Most episodes are of one environment, or of many that are alike."""
+        try:
+            return self.environments.index(environment)
+        except ValueError:
+            self.environments.append(environment)
+            return len(self.environments) - 1
+
+    def add(self, group: Sequence[Numbered], packed: Sequence[Packed]) -> None:
+        self.first, self.last = min(self.first, group[0][0]), max(self.last, group[-1][0])
+        for each in packed:
+            self.packed.append(each)
+            self.size += sum(map(len, each.parts))
+            actions, rewards = each.parts[-2:]
+            self.is_continuous |= len(actions) >= len(rewards)
+
+
+def _groups(episodes: Sequence[Numbered]) -> Iterator[Sequence[Numbered]]:
+    """Those of a series together, all others alone."""
+    series: dict[int, list[Numbered]] = {}
+    for each in episodes:
+        if is_of_a_series(each[1]):
+            series.setdefault(id(each[1][0]), []).append(each)
+        else:
+            yield [each]
+    for group in series.values():
+        for first in range(0, len(group), _LONGEST_SERIES):
+            yield group[first : first + _LONGEST_SERIES]
 
 
 def _where_we_run() -> dict[str, Any]:

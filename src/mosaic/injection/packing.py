@@ -6,25 +6,52 @@ import json
 import math
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from mosaic.contracts.process_recording import PackedEpisode
+from mosaic.contracts.process_recording import TERMINATED, TRUNCATED, Packed, pcg64_state, rows_of
 from mosaic.injection.tape import Recorded
 
 _JSON = {True: "true", False: "false"}
+_UNEVEN = "its actions are of several kinds, or a step raised an error"
+Numbered = tuple[int, Recorded]
 
 
-def packed(recorded: Recorded, number: int, environment: int) -> PackedEpisode:
-    """`environment` is its place in the table of the block.
+def is_of_a_series(recorded: Recorded) -> bool:
+    """Whether it began with nothing but random numbers and its actions are numbers."""
+    return type(recorded[1]) is bytes and recorded[2] is None
 
-    Raises TypeError, ValueError or OverflowError for what cannot be stored.
+
+def packed_series(episodes: Sequence[Numbered], environment: int) -> Packed:
+    """Many of one environment at once: one by one, each takes several times as long.
+
+    `environment` is its place in the table of the block. Raises TypeError, ValueError or
+    OverflowError where one of them cannot be stored.
     """
+    numbers, recorded = zip(*episodes)
+    _, starts, _, actions, rewards, terminated, truncated = zip(*recorded)
+    lengths = list(map(len, rewards))
+    if lengths != list(map(len, actions)) or len({type(taken[0]) for taken in actions}) > 1:
+        raise ValueError(_UNEVEN)
+    was, dtype, data = _numbers(list(chain.from_iterable(actions)))
+    ends = [
+        (TERMINATED if one else 0) | (TRUNCATED if other else 0)
+        for one, other in zip(terminated, truncated)
+    ]
+    series = json.dumps({"numbers": rows_of(numbers), "lengths": lengths, "ends": ends})
+    facts = f'{{"environment":{environment},"series":{series},{_form_text(was, dtype)}}}'
+    earned = _bytes("d", list(chain.from_iterable(rewards)))
+    return Packed(facts, (b"".join(starts), data, earned))
+
+
+def packed(recorded: Recorded, number: int, environment: int) -> Packed:
+    """One episode; arguments and errors are those of `packed_series`."""
     _, start, form, actions, rewards, terminated, truncated = recorded
     if form is None:
         was, dtype, data = _numbers(actions)
         count = len(actions)
-        shown = f'"was":"{was}","dtype":"{dtype}","shape":[]'
+        shown = _form_text(was, dtype)
     elif "json" in form:
         data, count = b"", len(actions)
         shown = f'"actions":{json.dumps(plain(actions))}'
@@ -34,25 +61,14 @@ def packed(recorded: Recorded, number: int, environment: int) -> PackedEpisode:
         count = len(data) // size if size and len(data) % size == 0 else -1
         shown = f'"dtype":"{form["dtype"]}","shape":{form["shape"]}'
     if count != len(rewards):
-        raise ValueError("its actions are of several kinds, or a step raised an error")
-    # By hand, as thousands may come in a second: `json` takes five times as long.
+        raise ValueError(_UNEVEN)
+    beginning = {"random_state": pcg64_state(start)} if isinstance(start, bytes) else start
+    start_text = json.dumps(plain(beginning))
     facts = (
-        f'{{"number":{number},"environment":{environment},"start":{_start_text(start)},'
+        f'{{"number":{number},"environment":{environment},"start":{start_text},'
         f'"terminated":{_JSON[bool(terminated)]},"truncated":{_JSON[bool(truncated)]},{shown}}}'
     )
-    return PackedEpisode(facts, data, _bytes("d", rewards))
-
-
-def _start_text(start: dict[str, Any]) -> str:
-    state = start.get("random_state")
-    if len(start) != 1 or state is None or state["bit_generator"] != "PCG64":
-        return json.dumps(plain(start))
-    numbers = state["state"]
-    return (
-        '{"random_state":{"bit_generator":"PCG64",'
-        f'"state":{{"state":{numbers["state"]},"inc":{numbers["inc"]}}},'
-        f'"has_uint32":{state["has_uint32"]},"uinteger":{state["uinteger"]}}}}}'
-    )
+    return Packed(facts, (data, _bytes("d", rewards)))
 
 
 def plain(value: Any) -> Any:
@@ -66,6 +82,10 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _form_text(was: str, dtype: str) -> str:
+    return f'"was":"{was}","dtype":"{dtype}","shape":[]'
 
 
 def _numbers(actions: list[Any]) -> tuple[str, str, bytes]:

@@ -12,18 +12,20 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Union
+
+from mosaic.injection.random_state import StateReader, state_reader
 
 NOTHING: Callable[[Any], None] = deque(maxlen=0).append  # in place of an append
 BYTES_PER_STEP = 80  # a reward and a reference or two, as Python holds them
 _NUMBERS = "biuf"  # kinds of numpy's types that are plain numbers
 
+# How an episode began: as JSON, or the bytes of the random numbers' state and nothing else.
+Start = Union["dict[str, Any]", bytes]
 # An episode that is over: environment, start, form of the actions, actions, rewards, terminated,
 # truncated. The form is None where actions are numbers, else what `_examined` says. A plain tuple:
 # thousands a second are made.
-Recorded = tuple[
-    "dict[str, Any]", "dict[str, Any]", "dict[str, Any] | None", Any, "list[Any]", Any, Any
-]
+Recorded = tuple["dict[str, Any]", Start, "dict[str, Any] | None", Any, "list[Any]", Any, Any]
 
 
 class Tape:
@@ -38,7 +40,9 @@ class Tape:
     ) -> None:
         self._watch, self._environment, self._lost = watch, environment, lost
         self._env = weakref.ref(unwrapped)  # a tape keeps no environment alive
-        self._start: dict[str, Any] | None = None  # None: this episode is not recorded
+        self._generator: Any = None  # of the environment's random numbers
+        self._reader: StateReader | None = None  # of its state; None where it has to be asked
+        self._start: Start | None = None  # None: this episode is not recorded
         self._form: dict[str, Any] | None = None
         self._actions: Any = []
         # As those of the episode before; None where that says nothing about the next one.
@@ -52,7 +56,13 @@ class Tape:
                 env: Any = self._env()
                 # The property makes a generator where there is none yet, as the reset would.
                 generator = env._np_random or env.np_random
-                self._start = {"random_state": generator.bit_generator.state}
+                if generator is not self._generator:
+                    self._reader, self._generator = state_reader(generator), generator
+                reader = self._reader
+                if reader is None:
+                    self._start = {"random_state": generator.bit_generator.state}
+                else:
+                    self._start = reader.half.raw + reader.numbers.raw
             else:
                 self._start = self._beginning(seed, options)
             actions: list[Any] = []

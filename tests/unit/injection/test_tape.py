@@ -84,7 +84,7 @@ def take(recording: Recording, action: Any, *, is_last: bool = False) -> None:
 def unpacked(recorded: Recorded | None) -> tuple[dict[str, Any], bytes, bytes]:
     assert recorded is not None
     episode = packed(recorded, 3, 0)
-    return json.loads(episode.facts), episode.actions, episode.rewards
+    return json.loads(episode.facts), *episode.parts
 
 
 @pytest.mark.parametrize(
