@@ -8,12 +8,16 @@ from typing import Any
 
 from mosaic.injection.hooks.gymnasium_compat import restore_old_behaviour
 from mosaic.injection.hooks.mirroring import also
-from mosaic.injection.hooks.shortcuts import counting_time_limit, shorten_order_enforcing
+from mosaic.injection.hooks.shortcuts import (
+    counting_time_limit,
+    shorten_order_enforcing,
+    skip_what_passes_on,
+)
 from mosaic.injection.session import Session
 
 # What `make` puts around an environment. Its innermost class is followed too, for environments
 # that a script makes without it.
-_WRAPPERS = ("TimeLimit", "OrderEnforcing")
+_WRAPPERS = ("OrderEnforcing", "TimeLimit")
 
 
 def install(module: ModuleType, session: Session) -> None:
@@ -21,12 +25,11 @@ def install(module: ModuleType, session: Session) -> None:
     wrappers: Any = sys.modules.get(f"{module.__name__}.wrappers")
     if module.__name__ == "gymnasium" and wrappers is not None:
         shorten_order_enforcing(wrappers.OrderEnforcing, core.Wrapper)
-        counted = counting_time_limit(wrappers.TimeLimit)
-        if counted is not None:
-            session.layers.count_with(wrappers.TimeLimit, counted)
     session.layers.follow_reset(core.Env, is_innermost=True)
     for name in _WRAPPERS:
         kind = getattr(wrappers, name, None)
+        if name == "TimeLimit" and module.__name__ == "gymnasium":
+            _count_with_less(wrappers, core, session)
         if isinstance(kind, type):
             session.layers.follow_reset(kind)
     for kind in (core.Env, core.Wrapper):
@@ -38,6 +41,13 @@ def install(module: ModuleType, session: Session) -> None:
         restore_old_behaviour(module, session)
     elif int(module.__version__.split(".")[0]) >= 1:
         _tell_of_vectors(module, session)
+
+
+def _count_with_less(wrappers: Any, core: Any, session: Session) -> None:
+    counted = counting_time_limit(wrappers.TimeLimit)
+    if counted is not None:
+        skip_what_passes_on(wrappers, core.Wrapper)
+        session.layers.count_with(wrappers.TimeLimit, counted)
 
 
 def _follow_vectors(module: ModuleType, session: Session) -> None:
