@@ -47,7 +47,8 @@ class Packed(NamedTuple):
     """`facts` are the text of a JSON object.
 
     Of an episode: its actions and its rewards, which are doubles. Of a series, whose facts have
-    `series`: the states of the random numbers, and the actions and the rewards of all its episodes.
+    `series`: the states of the random numbers, the actions of all its episodes, and their rewards,
+    or one of these where all are the same.
     """
 
     facts: str
@@ -132,10 +133,13 @@ def _parse_series(
     lengths, ends = series["lengths"], series["ends"]
     numbers = _numbers_of(series)
     steps, count = sum(lengths), len(numbers)
+    if min(lengths) < 1 or steps * _REWARD_BYTES > MAX_UNPACKED_BYTES:
+        raise ValueError("its episodes are longer than a block can be, or have no steps")
+    if len(rewards) == _REWARD_BYTES:
+        rewards *= steps
     action_bytes = len(actions) // steps
     if (
-        min(lengths) < 1
-        or (len(ends), len(starts)) != (count, count * PCG64_BYTES)
+        (len(ends), len(starts)) != (count, count * PCG64_BYTES)
         or (len(actions), len(rewards)) != (action_bytes * steps, _REWARD_BYTES * steps)
     ):
         raise ValueError("a series is not as long as said")

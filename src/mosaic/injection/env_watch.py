@@ -127,7 +127,16 @@ class EnvWatch:
             return
         if (terminated or truncated) and not self._is_over:  # a script may step on without a reset
             self._is_over = True
-            recorded = self._end_tape(terminated, truncated) if self.rewards else None
+            recorded = None
+            rewards = self.rewards
+            if rewards:
+                self.rewards = []
+                self.total += _total_of(rewards, self._zero)
+                self.steps += len(rewards)
+                # A script may step on without a reset.
+                self.acted, self.earned = NOTHING, self.count
+                if self.tape is not None:
+                    recorded = self.tape.end(rewards, terminated, truncated)
             total = self.total
             if type(total) is not float:
                 total = self._finished(total)
@@ -138,14 +147,6 @@ class EnvWatch:
         if self.tap.is_due:
             self.last_reward = float(reward)
             self.tap.show()
-
-    def _end_tape(self, terminated: Any, truncated: Any) -> Recorded | None:
-        rewards, self.rewards = self.rewards, []
-        self.total += _total_of(rewards, self._zero)
-        self.steps += len(rewards)
-        # A script may step on without a reset.
-        self.acted, self.earned = NOTHING, self.count
-        return None if self.tape is None else self.tape.end(rewards, terminated, truncated)
 
     def _finished(self, total: Any) -> float:
         if getattr(getattr(total, "dtype", None), "kind", "") == "f":

@@ -23,6 +23,7 @@ DEFAULT_LIMIT = 1_000_000_000  # of all files of the attempt
 _LEVEL = 1  # of zlib: more takes three times as long and saves a tenth
 _NOT_AT_ALL = 0  # actions that are larger than rewards are continuous: nothing to compress
 _BLOCK_BYTES = 8_000_000
+_ONE_REWARD = 8  # bytes
 _LONGEST_SERIES = 4096  # episodes: whoever wants one of them unpacks them all
 _NOT_STORABLE = (TypeError, ValueError, OverflowError)
 _COUNTED_EVERY = 4_000_000  # bytes of ours between two looks at what the others have written
@@ -159,15 +160,16 @@ class _Block:
             self.packed.append(each)
             self.size += sum(map(len, each.parts))
             actions, rewards = each.parts[-2:]
-            self.is_continuous |= len(actions) >= len(rewards)
+            self.is_continuous |= len(actions) >= len(rewards) > _ONE_REWARD
 
 
 def _groups(episodes: Sequence[Numbered]) -> Iterator[Sequence[Numbered]]:
     """Those of a series together, all others alone."""
     series: dict[int, list[Numbered]] = {}
     for each in episodes:
-        if is_of_a_series(each[1]):
-            series.setdefault(id(each[1][0]), []).append(each)
+        recorded = each[1]
+        if is_of_a_series(recorded):
+            series.setdefault(id(recorded[0]), []).append(each)
         else:
             yield [each]
     for group in series.values():

@@ -41,8 +41,16 @@ def packed_series(episodes: Sequence[Numbered], environment: int) -> Packed:
     ]
     series = json.dumps({"numbers": rows_of(numbers), "lengths": lengths, "ends": ends})
     facts = f'{{"environment":{environment},"series":{series},{_form_text(was, dtype)}}}'
-    earned = _bytes("d", list(chain.from_iterable(rewards)))
-    return Packed(facts, (b"".join(starts), data, earned))
+    return Packed(facts, (b"".join(starts), data, _rewards(list(chain.from_iterable(rewards)))))
+
+
+def _rewards(rewards: list[Any]) -> bytes:
+    """One of them, where all are equal: as in many environments, and told apart in no time."""
+    first = rewards[0]
+    # A zero may have another sign than the others.
+    if type(first) is float and first == rewards[-1] != 0 and rewards.count(first) == len(rewards):
+        return _bytes("d", rewards[:1])
+    return _bytes("d", rewards)
 
 
 def packed(recorded: Recorded, number: int, environment: int) -> Packed:
