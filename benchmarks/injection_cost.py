@@ -9,9 +9,8 @@ at the frames: that is the case that must cost nothing. Actions alternate, so ep
 and what an episode costs weighs more than in a training.
 
 What our own threads take beside the script's is added to what is counted: they share one
-interpreter. They tick all the time, and work for what is watched, which is a third of the time. So
-they are observed alone first, while nothing is watched: ticks count as the share of the time they
-take then, and only what is beyond them is set against the rounds that were watched.
+interpreter. They work in batches, some time later, so it cannot be said for which round: their
+share is measured afterwards, while the script is watched all the time, as it is in earnest.
 """
 
 from __future__ import annotations
@@ -69,34 +68,25 @@ def our_seconds():
     idents = [t.ident for t in threading.enumerate() if t.name.startswith("mosaic-")]
     return sum(time.clock_gettime(time.pthread_getcpuclockid(ident)) for ident in idents)
 
-def observed(contenders, rounds):
-    # seconds of our threads, and of the clock
-    before, began = our_seconds(), time.monotonic()
-    for _ in range(rounds):
-        for name, methods in contenders:
-            seconds(methods, WARM_UP)  # the interpreter gets used to them again
-            taken[name].append(seconds(methods, steps))
-    time.sleep(1)  # they finish what is left
-    return our_seconds() - before, time.monotonic() - began
-
 WARM_UP = 150
 taken = {"plain": [], "control": [], "watched": []}
-seconds(ours, WARM_UP)
+for _ in range(rounds):
+    for name, methods in (("plain", theirs), ("control", theirs), ("watched", ours)):
+        seconds(methods, WARM_UP)  # the interpreter gets used to them again
+        taken[name].append(seconds(methods, steps))
+time.sleep(1)  # what is left of that
+before = our_seconds()
+mine = sum(seconds(ours, steps) for _ in range(rounds))
 time.sleep(1)
-idle_s, clock_s = observed([("plain", theirs), ("control", theirs)], rounds // 4)
-ticks = idle_s / clock_s
-for times in taken.values():
-    times.clear()
-all_s, clock_s = observed([("plain", theirs), ("control", theirs), ("watched", ours)], rounds)
-work = (all_s - ticks * clock_s) * steps / (steps + WARM_UP) / sum(taken["watched"])
-print(json.dumps([taken, ticks, work]))
+share = (our_seconds() - before) / mine
+print(json.dumps([taken, share]))
 """
 
 
 def measure(
     rounds: int, steps: int, *, is_recorded: bool = True
-) -> tuple[dict[str, list[float]], float, float, int]:
-    """(steps/s of each round and contender, shares of our threads' ticks and work, episodes)."""
+) -> tuple[dict[str, list[float]], float, int]:
+    """(steps/s of each round and contender, share of our threads, episodes that came)."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, import_folders(None) as folders:
         pipe = Path(folder) / "pipe"
         os.mkfifo(pipe)
@@ -124,9 +114,9 @@ def measure(
             )
         finally:
             bridge.close()
-    taken, ticks, work = json.loads(done.stdout)
+    taken, share = json.loads(done.stdout)
     speeds = {name: [steps / time for time in times] for name, times in taken.items()}
-    return speeds, ticks, work, episodes
+    return speeds, share, episodes
 
 
 def quantile(speeds: list[float], part: float) -> float:
@@ -145,7 +135,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     rounds, steps = arguments.rounds, arguments.steps
-    speeds, ticks, work, episodes = measure(rounds, steps, is_recorded=arguments.record)
+    speeds, share, episodes = measure(rounds, steps, is_recorded=arguments.record)
     if not episodes:
         sys.exit("the watched loop sent nothing: this measured no injection")
     report = Report("What being watched costs a script (CartPole-v1, nobody looking)")
@@ -157,11 +147,10 @@ def main() -> None:
         for name, label in (("control", "plain again"), ("watched", "under injection")):
             speed = quantile(speeds[name], part)
             if name == "watched":
-                speed /= 1 + ticks + work
+                speed /= 1 + share
             aim = f"; target ≥ {target}" if name == "watched" else ""
             report.add(f"{label}, {what}", f"{speed:,.0f} steps/s", f"{speed / plain:.4f}{aim}")
-    shares = f"{work:.2%} of the script's time for its work, {ticks:.2%} for ticks"
-    report.add("our own threads", shares, "included above")
+    report.add("our own threads", f"{share:.2%} of the script's time", "included above")
     report.print()
 
 

@@ -11,20 +11,20 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.process_recording import Packed, pack_episodes, process_file_name
 from mosaic.contracts.recording_file import BlockKind, pack_block
-from mosaic.injection.packing import Numbered, is_of_a_series, packed, packed_series
+from mosaic.injection.packing import Numbered, packed, packed_series
+from mosaic.injection.series import Finished
 
 DEFAULT_LIMIT = 1_000_000_000  # of all files of the attempt
 _LEVEL = 1  # of zlib: more takes three times as long and saves a tenth
 _NOT_AT_ALL = 0  # actions that are larger than rewards are continuous: nothing to compress
 _BLOCK_BYTES = 8_000_000
 _ONE_REWARD = 8  # bytes
-_LONGEST_SERIES = 4096  # episodes: whoever wants one of them unpacks them all
 _NOT_STORABLE = (TypeError, ValueError, OverflowError)
 _COUNTED_EVERY = 4_000_000  # bytes of ours between two looks at what the others have written
 
@@ -41,7 +41,7 @@ class EpisodeFile:
         self._written = 0
         self._total, self._counted_at = 0, -_COUNTED_EVERY
 
-    def write(self, process: int, episodes: Sequence[Numbered]) -> None:
+    def write(self, process: int, episodes: Sequence[Finished | Numbered]) -> None:
         """Episodes and their numbers in this process, which after a fork is another one.
 
         Never raises.
@@ -52,8 +52,14 @@ class EpisodeFile:
             return
         try:
             block = _Block()
-            for group in _groups(episodes):
-                block.add(group, self._packed(group, block.place_of(group[0][1][0])))
+            for each in episodes:
+                if isinstance(each, Finished):
+                    place = block.place_of(each.environment)
+                    block.add(each.numbers, self._packed_series(each, place))
+                else:
+                    number, recorded = each
+                    place = block.place_of(recorded[0])
+                    block.add([number], self._packed([each], place))
                 if block.size > _BLOCK_BYTES:
                     self._append(block)
                     block = _Block()
@@ -63,12 +69,14 @@ class EpisodeFile:
             reason = getattr(error, "strerror", None) or str(error)
             self._end(f"its file cannot be written: {reason}")
 
-    def _packed(self, group: Sequence[Numbered], environment: int) -> list[Packed]:
+    def _packed_series(self, episodes: Finished, environment: int) -> list[Packed]:
         with contextlib.suppress(*_NOT_STORABLE):  # which one of them, shows below
-            if is_of_a_series(group[0][1]):
-                return [packed_series(group, environment)]
+            return [packed_series(episodes, environment)]
+        return self._packed(episodes.each(), environment)
+
+    def _packed(self, episodes: Iterable[Numbered], environment: int) -> list[Packed]:
         found = []
-        for number, recorded in group:
+        for number, recorded in episodes:
             try:
                 found.append(packed(recorded, number, environment))
             except _NOT_STORABLE as error:
@@ -154,27 +162,13 @@ class _Block:
             self.environments.append(environment)
             return len(self.environments) - 1
 
-    def add(self, group: Sequence[Numbered], packed: Sequence[Packed]) -> None:
-        self.first, self.last = min(self.first, group[0][0]), max(self.last, group[-1][0])
+    def add(self, numbers: Sequence[int], packed: Sequence[Packed]) -> None:
+        self.first, self.last = min(self.first, numbers[0]), max(self.last, numbers[-1])
         for each in packed:
             self.packed.append(each)
             self.size += sum(map(len, each.parts))
             actions, rewards = each.parts[-2:]
             self.is_continuous |= len(actions) >= len(rewards) > _ONE_REWARD
-
-
-def _groups(episodes: Sequence[Numbered]) -> Iterator[Sequence[Numbered]]:
-    """Those of a series together, all others alone."""
-    series: dict[int, list[Numbered]] = {}
-    for each in episodes:
-        recorded = each[1]
-        if is_of_a_series(recorded):
-            series.setdefault(id(recorded[0]), []).append(each)
-        else:
-            yield [each]
-    for group in series.values():
-        for first in range(0, len(group), _LONGEST_SERIES):
-            yield group[first : first + _LONGEST_SERIES]
 
 
 def _where_we_run() -> dict[str, Any]:

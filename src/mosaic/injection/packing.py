@@ -7,41 +7,27 @@ import math
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
-from mosaic.contracts.process_recording import TERMINATED, TRUNCATED, Packed, pcg64_state, rows_of
-from mosaic.injection.tape import Recorded
+from mosaic.contracts.process_recording import Packed, pcg64_state, rows_of
+from mosaic.injection.series import Finished
+from mosaic.injection.tape import UNEVEN, Recorded
 
 _JSON = {True: "true", False: "false"}
-_UNEVEN = "its actions are of several kinds, or a step raised an error"
 Numbered = tuple[int, Recorded]
 
 
-def is_of_a_series(recorded: Recorded) -> bool:
-    """Whether it began with nothing but random numbers and its actions are numbers."""
-    return type(recorded[1]) is bytes and recorded[2] is None
+def packed_series(episodes: Finished, environment: int) -> Packed:
+    """`environment` is its place in the table of the block.
 
-
-def packed_series(episodes: Sequence[Numbered], environment: int) -> Packed:
-    """Many of one environment at once: one by one, each takes several times as long.
-
-    `environment` is its place in the table of the block. Raises TypeError, ValueError or
-    OverflowError where one of them cannot be stored.
+    Raises TypeError, ValueError or OverflowError where one of them cannot be stored.
     """
-    numbers, recorded = zip(*episodes)
-    _, starts, _, actions, rewards, terminated, truncated = zip(*recorded)
-    lengths = list(map(len, rewards))
-    if lengths != list(map(len, actions)) or len({type(taken[0]) for taken in actions}) > 1:
-        raise ValueError(_UNEVEN)
-    was, dtype, data = _numbers(list(chain.from_iterable(actions)))
-    ends = [
-        (TERMINATED if one else 0) | (TRUNCATED if other else 0)
-        for one, other in zip(terminated, truncated)
-    ]
-    series = json.dumps({"numbers": rows_of(numbers), "lengths": lengths, "ends": ends})
+    was, dtype, data = _numbers(episodes.actions)
+    series = json.dumps(
+        {"numbers": rows_of(episodes.numbers), "lengths": episodes.lengths, "ends": episodes.ends}
+    )
     facts = f'{{"environment":{environment},"series":{series},{_form_text(was, dtype)}}}'
-    return Packed(facts, (b"".join(starts), data, _rewards(list(chain.from_iterable(rewards)))))
+    return Packed(facts, (b"".join(episodes.starts), data, _rewards(episodes.rewards)))
 
 
 def _rewards(rewards: list[Any]) -> bytes:
@@ -69,7 +55,7 @@ def packed(recorded: Recorded, number: int, environment: int) -> Packed:
         count = len(data) // size if size and len(data) % size == 0 else -1
         shown = f'"dtype":"{form["dtype"]}","shape":{form["shape"]}'
     if count != len(rewards):
-        raise ValueError(_UNEVEN)
+        raise ValueError(UNEVEN)
     beginning = {"random_state": pcg64_state(start)} if isinstance(start, bytes) else start
     start_text = json.dumps(plain(beginning))
     facts = (

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -94,8 +93,7 @@ def _below_in(wrappers: Any) -> Callable[[Any], Any]:
     )
     enforcing_step, enforcing_reset = enforcer.step, enforcer.reset
     checking_step, checking_reset = checker.step, checker.reset
-    flags = ("checked_reset", *_CHECKED[_names(checking_step) - _CHECKING_STEP])
-    checked, all_checked = operator.attrgetter(*flags), (True,) * len(flags)
+    looks_for_reuse = _REUSE <= _names(checking_step)
 
     def below_of(env: Any) -> Any:
         if type(env) is not time_limit:
@@ -112,7 +110,8 @@ def _below_in(wrappers: Any) -> Callable[[Any], Any]:
                 below = below.env
             if type(below) is checker:
                 if (
-                    checked(below) != all_checked
+                    not (below.checked_reset and below.checked_step)
+                    or (looks_for_reuse and not below.checked_data_reuse)
                     or below.step.__func__ is not checking_step
                     or below.reset.__func__ is not checking_reset
                 ):
@@ -131,14 +130,7 @@ def _nothing_below(env: Any) -> Any:
 
 _CHECKING_STEP = frozenset(("checked_step", "env_step_passive_checker", "env", "step"))
 _CHECKING_RESET = frozenset(("checked_reset", "env_reset_passive_checker", "env", "reset"))
-# By what else the step of a checker mentions: which of its attributes say that it is done.
-_CHECKED = {
-    frozenset[str](): ("checked_step",),
-    frozenset(("checked_data_reuse", "env_data_reuse_passive_checker", "_previous_data")): (
-        "checked_step",
-        "checked_data_reuse",
-    ),
-}
+_REUSE = frozenset(("checked_data_reuse", "env_data_reuse_passive_checker", "_previous_data"))
 
 
 def _pass_on_when_checked(wrappers: Any, wrapper: Any) -> bool:
@@ -155,8 +147,7 @@ def _pass_on_when_checked(wrappers: Any, wrapper: Any) -> bool:
         and _passes_on(enforcer, "step", "_has_reset", "ResetNeeded")
         and _passes_on(enforcer, "reset", "_has_reset")
         and _names(checker.reset) - {"_previous_data"} == _CHECKING_RESET
-        and _names(checker.step) >= _CHECKING_STEP
-        and _names(checker.step) - _CHECKING_STEP in _CHECKED
+        and _names(checker.step) in (_CHECKING_STEP, _CHECKING_STEP | _REUSE)
     )
 
 
@@ -190,8 +181,8 @@ def counting_time_limit(time_limit: Any) -> Callable[..., Any] | None:
             except AttributeError:
                 below = self.env
             observation, reward, terminated, truncated, info = below.step(action)
-            self._elapsed_steps += 1
-            if self._elapsed_steps >= self._max_episode_steps:
+            self._elapsed_steps = elapsed = self._elapsed_steps + 1
+            if elapsed >= self._max_episode_steps:
                 truncated = True
             try:
                 try:
@@ -210,8 +201,8 @@ def counting_time_limit(time_limit: Any) -> Callable[..., Any] | None:
             except AttributeError:
                 below = self.env
             observation, reward, terminated, truncated, info = below.step(action)
-            self._elapsed_steps += 1
-            if self._elapsed_steps >= self._max_episode_steps:
+            self._elapsed_steps = elapsed = self._elapsed_steps + 1
+            if elapsed >= self._max_episode_steps:
                 truncated = True
             try:
                 watch = self._mosaic_watch
