@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mosaic.contracts.process_recording import Packed, pcg64_state, rows_of
+from mosaic.injection.random_state import packed_state
 from mosaic.injection.series import Finished
 from mosaic.injection.tape import UNEVEN, Recorded
 
@@ -27,7 +28,7 @@ def packed_series(episodes: Finished, environment: int) -> Packed:
         {"numbers": rows_of(episodes.numbers), "lengths": episodes.lengths, "ends": episodes.ends}
     )
     facts = f'{{"environment":{environment},"series":{series},{_form_text(was, dtype)}}}'
-    return Packed(facts, (b"".join(episodes.starts), data, _rewards(episodes.rewards)))
+    return Packed(facts, (b"".join(map(packed_state, episodes.starts)), data, _rewards(episodes.rewards)))
 
 
 def _rewards(rewards: list[Any]) -> bytes:
@@ -56,7 +57,9 @@ def packed(recorded: Recorded, number: int, environment: int) -> Packed:
         shown = f'"dtype":"{form["dtype"]}","shape":{form["shape"]}'
     if count != len(rewards):
         raise ValueError(UNEVEN)
-    beginning = {"random_state": pcg64_state(start)} if isinstance(start, bytes) else start
+    beginning = start
+    if isinstance(start, bytes):
+        beginning = {"random_state": pcg64_state(packed_state(start))}
     start_text = json.dumps(plain(beginning))
     facts = (
         f'{{"number":{number},"environment":{environment},"start":{start_text},'

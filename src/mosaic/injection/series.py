@@ -21,7 +21,7 @@ class Finished(NamedTuple):
 
     environment: dict[str, Any]
     numbers: list[int]
-    starts: Sequence[bytes]  # states of the random numbers
+    starts: Sequence[bytes]  # memory of the random numbers
     ends: list[int]
     lengths: list[int]
     actions: list[Any]

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Union
 
-from mosaic.injection.random_state import StateReader, state_reader
+from mosaic.injection.random_state import state_memory
 from mosaic.injection.series import LONG, Series
 
 NOTHING: Callable[[Any], None] = deque(maxlen=0).append  # in place of an append
@@ -24,7 +24,7 @@ BYTES_PER_STEP = 80  # a reward and a reference or two, as Python holds them
 _NUMBERS = "biuf"  # kinds of numpy's types that are plain numbers
 UNEVEN = "its actions are of several kinds, or a step raised an error"
 
-# How an episode began: as JSON, or the bytes of the random numbers' state and nothing else.
+# How an episode began: as JSON; or with nothing but random numbers, whose memory this is.
 Start = Union["dict[str, Any]", bytes]
 # An episode that is over: environment, start, form of the actions, actions, rewards, terminated,
 # truncated. The form is None where actions are numbers, else what `_examined` says.
@@ -34,6 +34,20 @@ Recorded = tuple["dict[str, Any]", Start, "dict[str, Any] | None", Any, "list[An
 class Tape:
     """`watch` has `acted` and `earned`, which are called with each action and each reward, and its
     `rewards` are those of this episode from `first` on."""
+
+    __slots__ = (
+        "_actions",
+        "_env",
+        "_environment",
+        "_form",
+        "_generator",
+        "_kind",
+        "_lost",
+        "_memory",
+        "_series",
+        "_start",
+        "_watch",
+    )
 
     def __init__(
         self,
@@ -45,7 +59,7 @@ class Tape:
         self._watch, self._environment, self._lost = watch, environment, lost
         self._env = weakref.ref(unwrapped)  # a tape keeps no environment alive
         self._generator: Any = None  # of the environment's random numbers
-        self._reader: StateReader | None = None  # of its state; None where it has to be asked
+        self._memory: Any = None  # where its state is; None where it has to be asked for it
         self._start: Start | None = None  # None: this episode is not recorded
         self._form: dict[str, Any] | None = None
         self._actions: Any = []
@@ -62,12 +76,11 @@ class Tape:
                 # The property makes a generator where there is none yet, as the reset would.
                 generator = env._np_random or env.np_random
                 if generator is not self._generator:
-                    self._reader, self._generator = state_reader(generator), generator
-                reader = self._reader
-                if reader is None:
+                    self._memory, self._generator = state_memory(generator), generator
+                if self._memory is None:
                     self._start = {"random_state": generator.bit_generator.state}
                 else:
-                    self._start = reader.half.raw + reader.numbers.raw
+                    self._start = self._memory.raw
                     if self._kind is not None:
                         series = self._series
                         # More actions: steps of an episode that was given up, or after its end.
