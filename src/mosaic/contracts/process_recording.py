@@ -138,9 +138,9 @@ def _parse_series(
     if len(rewards) == _REWARD_BYTES:
         rewards *= steps
     action_bytes = len(actions) // steps
-    if (
-        (len(ends), len(starts)) != (count, count * PCG64_BYTES)
-        or (len(actions), len(rewards)) != (action_bytes * steps, _REWARD_BYTES * steps)
+    if (len(ends), len(starts)) != (count, count * PCG64_BYTES) or (len(actions), len(rewards)) != (
+        action_bytes * steps,
+        _REWARD_BYTES * steps,
     ):
         raise ValueError("a series is not as long as said")
     common = {name: value for name, value in facts.items() if name != "series"}
@@ -206,9 +206,7 @@ def parse_numbers(payload: bytes) -> list[int]:
     try:
         numbers: list[int] = []
         for facts in common["episodes"]:
-            numbers += (
-                _numbers_of(facts["series"]) if "series" in facts else [int(facts["number"])]
-            )
+            numbers += _numbers_of(facts["series"]) if "series" in facts else [int(facts["number"])]
         return numbers
     except (TypeError, KeyError, OverflowError) as error:
         raise ValueError(f"no episodes: {error}") from error

@@ -208,8 +208,10 @@ class Bridge:
         all_steps = 0
         for _ in range(len(self._recorded)):
             number, recorded, steps = self._recorded.popleft()
-            is_series = isinstance(recorded, Series)
-            waiting.append(recorded.take() if is_series else (number, recorded))
+            if isinstance(recorded, Series):
+                waiting.append(recorded.take())
+            else:
+                waiting.append((number, recorded))
             all_steps += steps
         self._file.write(self._ledger.number, waiting)
         self._written_steps += all_steps

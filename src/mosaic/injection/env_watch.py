@@ -12,8 +12,8 @@ from typing import Any
 
 from mosaic.contracts.ledger import TRUNCATED
 from mosaic.fastlane.slot_writer import Metrics
-from mosaic.injection.tape import NOTHING, Recorded, Tape
 from mosaic.injection.series import Series
+from mosaic.injection.tape import NOTHING, Recorded, Tape
 
 _ROLLING = 100  # episodes
 

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from mosaic.contracts.process_recording import Packed, pcg64_state, rows_of
@@ -28,7 +28,9 @@ def packed_series(episodes: Finished, environment: int) -> Packed:
         {"numbers": rows_of(episodes.numbers), "lengths": episodes.lengths, "ends": episodes.ends}
     )
     facts = f'{{"environment":{environment},"series":{series},{_form_text(was, dtype)}}}'
-    return Packed(facts, (b"".join(map(packed_state, episodes.starts)), data, _rewards(episodes.rewards)))
+    return Packed(
+        facts, (b"".join(map(packed_state, episodes.starts)), data, _rewards(episodes.rewards))
+    )
 
 
 def _rewards(rewards: list[Any]) -> bytes:

@@ -30,7 +30,8 @@ class Finished(NamedTuple):
     def each(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
         """Its number, and the episode as a tape tells those that are of no series."""
         at = 0
-        for number, start, end, length in zip(self.numbers, self.starts, self.ends, self.lengths):
+        rows = zip(self.numbers, self.starts, self.ends, self.lengths)  # noqa: B905  # Python 3.9
+        for number, start, end, length in rows:
             actions, rewards = self.actions[at : at + length], self.rewards[at : at + length]
             over = bool(end & TERMINATED), bool(end & TRUNCATED)
             yield number, (self.environment, start, None, actions, rewards, *over)
@@ -40,8 +41,8 @@ class Finished(NamedTuple):
 class Series:
     """`stop` is where the last episode that has ended stops, in `actions` and `rewards`.
 
-    Of each one that has ended, the tape appends to `ended` how it began, where it stops, and whether
-    it was terminated and truncated. Whoever numbers it appends to `numbers`, which makes it known.
+    Of each one that has ended, the tape appends to `ended` how it began, where it stops, and if it
+    was terminated and truncated. Whoever numbers it appends to `numbers`, which makes it known.
     `is_announced`: the other thread has yet to `take` what is new.
     """
 
@@ -60,7 +61,7 @@ class Series:
         self.environment = environment
         self.actions: list[Any] = []
         self.rewards: list[Any] = []
-        self.ended: list[tuple[bytes, int, Any, Any]] = []
+        self.ended: list[tuple[Any, int, Any, Any]] = []
         self.numbers: list[int] = []
         self.stop = 0
         self.is_announced = False
@@ -71,12 +72,12 @@ class Series:
         self.is_announced = False  # first: what is finished from now on is announced again
         first, last = self._taken, len(self.numbers)
         self._taken = last
-        starts, stops, terminated, truncated = zip(*self.ended[first:last])
+        ended = self.ended[first:last]
+        starts, stops, _, _ = zip(*ended)  # noqa: B905  # Python 3.9
         begin = self.ended[first - 1][1] if first else 0
         lengths = list(map(operator.sub, stops, (begin, *stops)))
         ends = [
-            (TERMINATED if one else 0) | (TRUNCATED if other else 0)
-            for one, other in zip(terminated, truncated)
+            (TERMINATED if one else 0) | (TRUNCATED if other else 0) for _, _, one, other in ended
         ]
         return Finished(
             self.environment,

@@ -154,7 +154,8 @@ class Tape:
         """What it takes in memory, about."""
         actions = self._actions
         more = len(actions) if isinstance(actions, bytearray) else 0
-        return BYTES_PER_STEP * (len(self._watch.rewards) - self._watch.first) + more
+        steps: int = len(self._watch.rewards) - self._watch.first
+        return BYTES_PER_STEP * steps + more
 
     def _beginning(self, seed: Any, options: Any) -> dict[str, Any]:
         start: dict[str, Any] = {}

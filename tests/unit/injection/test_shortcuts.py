@@ -132,7 +132,7 @@ def played(env: Any, episodes: int) -> list[Any]:
 
 def test_what_only_passes_on_is_skipped_with_the_same_results() -> None:
     stack = Stack()
-    theirs = TimeLimit(gymnasium.make("CartPole-v1").env, 40)
+    theirs = gymnasium.make("CartPole-v1", max_episode_steps=40)
     assert stack.play(5) == played(theirs, 5)
     assert stack.skips
     assert (stack.checker.checked_step, stack.checker.checked_reset) == (True, True)

@@ -79,8 +79,9 @@ def skip_what_passes_on(wrappers: Any, wrapper: Any) -> bool:
         self._mosaic_below, self._elapsed_steps = below, 0
         return below.reset(**kwargs)
 
-    is_named = reset.__code__.co_kwonlyargcount == short_reset.__code__.co_kwonlyargcount
-    time_limit.reset = short_reset if is_named else short_reset_with_any
+    parameters = inspect.signature(reset).parameters.values()
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    time_limit.reset = short_reset_with_any if takes_any else short_reset
     return is_known
 
 
@@ -93,7 +94,7 @@ def _below_in(wrappers: Any) -> Callable[[Any], Any]:
     )
     enforcing_step, enforcing_reset = enforcer.step, enforcer.reset
     checking_step, checking_reset = checker.step, checker.reset
-    looks_for_reuse = _REUSE <= _names(checking_step)
+    looks_for_reuse = _names(checking_step) >= _REUSE
 
     def below_of(env: Any) -> Any:
         if type(env) is not time_limit:
