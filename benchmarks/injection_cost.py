@@ -10,7 +10,8 @@ and what an episode costs weighs more than in a training.
 
 What our own threads take beside the script's is added to what is counted: they share one
 interpreter. They work in batches, some time later, so it cannot be said for which round: their
-share is measured afterwards, while the script is watched all the time, as it is in earnest.
+share is measured afterwards, while the script is watched all the time, as it is in earnest: the
+median over several seconds, since what others on the machine take away is counted as theirs, too.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from mosaic.watch.import_folders import import_folders
 from mosaic.watch.messages import Episode, Message
 
 LOOP = """
-import json, sys, threading, time
+import json, statistics, sys, threading, time
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
@@ -75,10 +76,13 @@ for _ in range(rounds):
         seconds(methods, WARM_UP)  # the interpreter gets used to them again
         taken[name].append(seconds(methods, steps))
 time.sleep(1)  # what is left of that
-before = our_seconds()
-mine = sum(seconds(ours, steps) for _ in range(rounds))
-time.sleep(1)
-share = (our_seconds() - before) / mine
+shares = []
+for _ in range(15):
+    before, mine, end = our_seconds(), 0, time.monotonic() + 1
+    while time.monotonic() < end:
+        mine += seconds(ours, steps)
+    shares.append((our_seconds() - before) / mine)
+share = statistics.median(shares)
 print(json.dumps([taken, share]))
 """
 
