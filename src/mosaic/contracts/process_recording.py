@@ -25,6 +25,12 @@ _ROW = struct.Struct("<QQQI")
 _CHECK = struct.Struct("<I")
 _HEAD_BYTES = 4  # before the JSON: its length
 ROW_BYTES = _ROW.size + _CHECK.size
+_REWARD_BYTES = 8
+# The state of a PCG64: whether half a number is left, that half; and two numbers of 16 bytes.
+_HALF = struct.Struct("<iI")
+_LARGE_BYTES = 16
+PCG64_BYTES = _HALF.size + 2 * _LARGE_BYTES
+TERMINATED, TRUNCATED = 1, 2  # how an episode of a series ended
 _NAME = re.compile(r"attempt-([0-9]+)\.process-([0-9]+)\.rec")
 _INDEX_NAME = re.compile(r"attempt-([0-9]+)" + re.escape(INDEX_SUFFIX))
 
@@ -38,12 +44,16 @@ class Place(NamedTuple):
     episodes: int
 
 
-class PackedEpisode(NamedTuple):
-    """`facts` are the text of a JSON object; the rewards are doubles."""
+class Packed(NamedTuple):
+    """`facts` are the text of a JSON object.
+
+    Of an episode: its actions and its rewards, which are doubles. Of a series, whose facts have
+    `series`: the states of the random numbers, the actions of all its episodes, and their rewards,
+    or one of these where all are the same.
+    """
 
     facts: str
-    actions: bytes
-    rewards: bytes
+    parts: Sequence[bytes]
 
 
 class ParsedEpisode(NamedTuple):
@@ -86,15 +96,15 @@ def parse_places(data: bytes) -> Iterator[Place]:
             yield Place(*_ROW.unpack(row))
 
 
-def pack_episodes(common: dict[str, Any], episodes: Sequence[PackedEpisode], level: int) -> bytes:
+def pack_episodes(common: dict[str, Any], episodes: Sequence[Packed], level: int) -> bytes:
     """The payload of a block: what the process is like, and its episodes with all they did."""
-    sizes = [[len(each.actions), len(each.rewards)] for each in episodes]
+    sizes = [[len(part) for part in each.parts] for each in episodes]
     table = ",".join([each.facts for each in episodes])
     head = json.dumps({**common, "sizes": sizes})[:-1]
     text = f'{head},"episodes":[{table}]}}'.encode()
     parts = [len(text).to_bytes(_HEAD_BYTES, "little"), text]
     for each in episodes:
-        parts += (each.actions, each.rewards)
+        parts += each.parts
     return zlib.compress(b"".join(parts), level)
 
 
@@ -103,18 +113,95 @@ def parse_episodes(payload: bytes) -> tuple[dict[str, Any], list[ParsedEpisode]]
     data = unpack(payload, MAX_UNPACKED_BYTES)
     at = _HEAD_BYTES + int.from_bytes(data[:_HEAD_BYTES], "little")
     common = _parse_head(data[_HEAD_BYTES:at])
-    found = []
+    found: list[ParsedEpisode] = []
     try:
         table = zip(common.pop("episodes"), common.pop("sizes"))  # noqa: B905  # Python 3.9
-        for facts, (actions, rewards) in table:
-            middle, end = at + actions, at + actions + rewards
-            if not isinstance(facts, dict) or not at <= middle <= end <= len(data):
-                raise ValueError("an episode is not as long as said")
-            found.append(ParsedEpisode(facts, data[at:middle], data[middle:end]))
-            at = end
+        for facts, sizes in table:
+            parts = []
+            for size in sizes:
+                if not 0 <= size <= len(data) - at:
+                    raise ValueError("an episode is not as long as said")
+                parts.append(data[at : at + size])
+                at += size
+            if "series" in facts:
+                found += _parse_series(facts, *parts)
+            else:
+                actions, rewards = parts
+                found.append(ParsedEpisode(dict(facts), actions, rewards))
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"no episodes: {error}") from error
     return common, found
+
+
+def _parse_series(
+    facts: dict[str, Any], starts: bytes, actions: bytes, rewards: bytes
+) -> Iterator[ParsedEpisode]:
+    series = facts["series"]
+    lengths, ends = series["lengths"], series["ends"]
+    numbers = _numbers_of(series)
+    steps, count = sum(lengths), len(numbers)
+    if min(lengths) < 1 or steps * _REWARD_BYTES > MAX_UNPACKED_BYTES:
+        raise ValueError("its episodes are longer than a block can be, or have no steps")
+    if len(rewards) == _REWARD_BYTES:
+        rewards *= steps
+    action_bytes = len(actions) // steps
+    if (len(ends), len(starts)) != (count, count * PCG64_BYTES) or (len(actions), len(rewards)) != (
+        action_bytes * steps,
+        _REWARD_BYTES * steps,
+    ):
+        raise ValueError("a series is not as long as said")
+    common = {name: value for name, value in facts.items() if name != "series"}
+    at = 0
+    for place, (number, length, end) in enumerate(zip(numbers, lengths, ends)):  # noqa: B905
+        start = pcg64_state(starts[place * PCG64_BYTES : (place + 1) * PCG64_BYTES])
+        yield ParsedEpisode(
+            {
+                **common,
+                "number": number,
+                "start": {"random_state": start},
+                "terminated": bool(end & TERMINATED),
+                "truncated": bool(end & TRUNCATED),
+            },
+            actions[at * action_bytes : (at + length) * action_bytes],
+            rewards[at * _REWARD_BYTES : (at + length) * _REWARD_BYTES],
+        )
+        at += length
+
+
+def rows_of(numbers: Sequence[int]) -> list[list[int]]:
+    """Ascending numbers as [first, how many follow each other]."""
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return [[numbers[0], len(numbers)]]
+    rows: list[list[int]] = []
+    for number in numbers:
+        if rows and number == sum(rows[-1]):
+            rows[-1][1] += 1
+        else:
+            rows.append([number, 1])
+    return rows
+
+
+def _numbers_of(series: dict[str, Any]) -> list[int]:
+    """Raises ValueError where there are not as many as lengths."""
+    rows, count = series["numbers"], len(series["lengths"])
+    if sum(size for _, size in rows) != count or min(size for _, size in rows) < 1:
+        raise ValueError("a series is not as long as said")
+    return [first + place for first, size in rows for place in range(size)]
+
+
+def pcg64_state(data: bytes) -> dict[str, Any]:
+    """The state of numpy's usual generator, as numpy tells it."""
+    has_half, half = _HALF.unpack_from(data)
+    middle = _HALF.size + _LARGE_BYTES
+    return {
+        "bit_generator": "PCG64",
+        "state": {
+            "state": int.from_bytes(data[_HALF.size : middle], "little"),
+            "inc": int.from_bytes(data[middle:PCG64_BYTES], "little"),
+        },
+        "has_uint32": has_half,
+        "uinteger": half,
+    }
 
 
 def parse_numbers(payload: bytes) -> list[int]:
@@ -124,7 +211,10 @@ def parse_numbers(payload: bytes) -> list[int]:
         raise ValueError("its table is longer than a block can be")
     common = _parse_head(unpack_beginning(payload, _HEAD_BYTES + size)[_HEAD_BYTES:])
     try:
-        return [int(facts["number"]) for facts in common["episodes"]]
+        numbers: list[int] = []
+        for facts in common["episodes"]:
+            numbers += _numbers_of(facts["series"]) if "series" in facts else [int(facts["number"])]
+        return numbers
     except (TypeError, KeyError, OverflowError) as error:
         raise ValueError(f"no episodes: {error}") from error
 

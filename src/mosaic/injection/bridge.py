@@ -25,14 +25,16 @@ from typing import Any
 from mosaic.contracts.ledger import NO_STEP, RECORDED
 from mosaic.injection.episode_file import EpisodeFile
 from mosaic.injection.ledger_writer import LedgerWriter
+from mosaic.injection.packing import Numbered
+from mosaic.injection.series import Finished, Series
 from mosaic.injection.tape import BYTES_PER_STEP, Recorded
 
 MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
 _MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
 _MAX_WAITING = 1000  # messages
-_TICK_S = 0.1
+_TICK_S = 0.5  # messages do not wait for it
 _LAST_CHANCE_S = 0.3  # for a full pipe, when the script ends
-_MAX_RECORDED_BYTES = 128 * 2**20  # that wait for a slow disk
+_MAX_RECORDED_STEPS = 128 * 2**20 // BYTES_PER_STEP  # that wait for a slow disk
 
 
 class Bridge:
@@ -51,8 +53,8 @@ class Bridge:
 
     def _start_over(self) -> None:
         self._messages: deque[dict[str, Any]] = deque(maxlen=_MAX_WAITING)
-        self._recorded: deque[tuple[int, Recorded]] = deque()
-        self._recorded_bytes = self._written_bytes = 0
+        self._recorded: deque[tuple[int, Recorded | Series, int]] = deque()
+        self._recorded_steps = self._written_steps = 0
         self._next_number: Callable[[], int] = itertools.count().__next__
         # Who logged a name first, and its last point: a logger and the TensorBoard writer it
         # writes to tell the same.
@@ -60,7 +62,11 @@ class Bridge:
         self._ledger.start_over()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
-        self._stopping = threading.Event()
+        self._is_stopping = False
+        # Held while there is nothing to hurry for. A bare lock wakes the thread for less than an
+        # event does, and can be released anywhere, in a signal handler too.
+        self._rest = threading.Lock()
+        self._rest.acquire()
 
     def _open(self) -> int | None:
         try:
@@ -79,18 +85,35 @@ class Bridge:
         self._ledger.value(name, value, at)
 
     def episode(
-        self, total: float, length: int, env: int, flags: int = 0, recorded: Recorded | None = None
+        self,
+        total: float,
+        length: int,
+        env: int,
+        flags: int = 0,
+        recorded: Recorded | Series | None = None,
     ) -> None:
         # Thousands a second, where episodes are short: as little as possible is done here.
         number = self._next_number()
-        is_behind = self._recorded_bytes - self._written_bytes >= _MAX_RECORDED_BYTES
-        if recorded is not None and self._fd is not None and not is_behind:
-            self._recorded_bytes += BYTES_PER_STEP * length
-            self._recorded.append((number, recorded))
+        if type(recorded) is Series:
+            recorded.numbers.append(number)
+            if recorded.is_announced or self._hand_over(number, recorded, len(recorded.rewards)):
+                flags |= RECORDED
+        elif recorded is not None and self._hand_over(number, recorded, length):
             flags |= RECORDED
-            if self._thread is None:
-                self._start()
         self._ledger.episode(number, total, length, env, flags)
+
+    def _hand_over(self, number: int, recorded: Recorded | Series, steps: int) -> bool:
+        """To the thread; False where that does not come after with writing."""
+        is_behind = self._recorded_steps - self._written_steps >= _MAX_RECORDED_STEPS
+        if is_behind or self._fd is None:
+            return False
+        self._recorded_steps += steps
+        if isinstance(recorded, Series):
+            recorded.is_announced = True
+        self._recorded.append((number, recorded, steps))
+        if self._thread is None:
+            self._start()
+        return True
 
     def progress(self, steps: int) -> None:
         self._ledger.steps(steps)
@@ -119,11 +142,12 @@ class Bridge:
     def close(self) -> None:
         """Sends what is left, unless the reader is too slow for it."""
         thread = self._thread
-        self._stopping.set()
+        self._is_stopping = True
+        self._hurry()
         if thread is not None and thread is not threading.current_thread():
-            thread.join(_LAST_CHANCE_S + _TICK_S)
+            thread.join(_LAST_CHANCE_S + 0.1)
             if not thread.is_alive():  # a program whose exec fails goes on: with a new one
-                self._thread, self._stopping = None, threading.Event()
+                self._thread, self._is_stopping = None, False
         self._ledger.close()
 
     def _message(self, **message: Any) -> None:
@@ -131,6 +155,11 @@ class Bridge:
             self._messages.append(message)
             if self._thread is None:
                 self._start()
+            self._hurry()
+
+    def _hurry(self) -> None:
+        with contextlib.suppress(RuntimeError):  # it has not slept since it was last woken
+            self._rest.release()
 
     def _start(self) -> None:
         with self._starting:
@@ -154,7 +183,8 @@ class Bridge:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         is_stopping = False
         while self._fd is not None and not is_stopping:
-            is_stopping = self._stopping.wait(_TICK_S)
+            self._rest.acquire(timeout=_TICK_S)
+            is_stopping = self._is_stopping
             with contextlib.suppress(Exception):  # a watcher's error must not end the others' news
                 if self._on_tick is not None:
                     self._on_tick()
@@ -175,10 +205,19 @@ class Bridge:
         return True
 
     def _record(self) -> None:
-        waiting = [self._recorded.popleft() for _ in range(len(self._recorded))]
-        if waiting and self._file is not None:
-            self._file.write(self._ledger.number, waiting)
-            self._written_bytes += sum(BYTES_PER_STEP * len(each[4]) for _, each in waiting)
+        if not self._recorded or self._file is None:
+            return
+        waiting: list[Finished | Numbered] = []
+        all_steps = 0
+        for _ in range(len(self._recorded)):
+            number, recorded, steps = self._recorded.popleft()
+            if isinstance(recorded, Series):
+                waiting.append(recorded.take())
+            else:
+                waiting.append((number, recorded))
+            all_steps += steps
+        self._file.write(self._ledger.number, waiting)
+        self._written_steps += all_steps
 
     def _write(self, line: bytes) -> bool:
         fd = self._fd

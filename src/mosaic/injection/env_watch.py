@@ -12,6 +12,7 @@ from typing import Any
 
 from mosaic.contracts.ledger import EVALUATION, TRUNCATED
 from mosaic.fastlane.slot_writer import Metrics
+from mosaic.injection.series import Series
 from mosaic.injection.tape import NOTHING, Recorded, Tape
 
 _ROLLING = 100  # episodes
@@ -22,7 +23,7 @@ _total_of: Callable[[list[Any], Any], Any] = (
 )
 
 # Return, length, number of the environment, flags of a ledger, what was recorded of the episode.
-Report = Callable[[float, int, int, int, "Recorded | None"], None]
+Report = Callable[[float, int, int, int, "Recorded | Series | None"], None]
 
 
 class NoTap:
@@ -41,7 +42,7 @@ NO_TAP = NoTap()
 class EnvWatch:
     """`steps` and `total` are of the current episode. The step that adds to them is in `layers`.
 
-    While there is a tape, its rewards are what has been counted, on top of these two.
+    While there is a tape, its rewards from `first` on are what has been counted, on top of these.
 
     The wrappers within the one that counts have watches too, with `outer`, whose numbers nobody
     reads: adding to them costs a step less than asking whether it should.
@@ -57,6 +58,7 @@ class EnvWatch:
         "acted",
         "earned",
         "episodes",
+        "first",
         "is_evaluation",
         "is_kept_for_evaluation",
         "is_new",
@@ -81,6 +83,7 @@ class EnvWatch:
         self.tap: Any = NO_TAP
         self.tape: Tape | None = None  # where episodes are recorded
         self.rewards: list[Any] = []
+        self.first = 0
         # The tape's, while it records.
         self.acted: Callable[[Any], None] = NOTHING
         self.earned: Callable[[Any], None] = self.count
@@ -101,7 +104,7 @@ class EnvWatch:
     @property
     def length(self) -> int:
         """Of the current episode."""
-        return self.steps + len(self.rewards)
+        return self.steps + len(self.rewards) - self.first
 
     @property
     def training_steps(self) -> int:
@@ -119,14 +122,15 @@ class EnvWatch:
 
     def start_episode(self, is_evaluation: bool = False) -> None:
         """With the outermost reset, which says when it is done."""
+        kept = len(self.rewards)
+        done = self.steps + kept - self.first
         if self.is_evaluation:
-            self._evaluation_steps += self.steps + len(self.rewards)
+            self._evaluation_steps += done
         else:
-            self._training_steps += self.steps + len(self.rewards)
+            self._training_steps += done
         self.is_evaluation = is_evaluation
+        self.first = kept
         self.steps, self.total, self._is_over = 0, self._zero, False
-        if self.rewards:
-            self.rewards = []
         self.is_resetting = True
 
     def stop_tape(self, error: Exception) -> None:
@@ -141,7 +145,15 @@ class EnvWatch:
             return
         if (terminated or truncated) and not self._is_over:  # a script may step on without a reset
             self._is_over = True
-            recorded = self._end_tape(terminated, truncated) if self.rewards else None
+            recorded = None
+            kept = len(self.rewards)
+            if kept > self.first:
+                rewards = self.rewards[self.first :]
+                self.steps += kept - self.first
+                self.first = kept
+                self.total += _total_of(rewards, self._zero)
+                if self.tape is not None:
+                    recorded = self.tape.end(terminated, truncated)
             total = self.total
             if type(total) is not float:
                 total = self._finished(total)
@@ -154,14 +166,6 @@ class EnvWatch:
         if self.tap.is_due:
             self.last_reward = float(reward)
             self.tap.show()
-
-    def _end_tape(self, terminated: Any, truncated: Any) -> Recorded | None:
-        rewards, self.rewards = self.rewards, []
-        self.total += _total_of(rewards, self._zero)
-        self.steps += len(rewards)
-        # A script may step on without a reset.
-        self.acted, self.earned = NOTHING, self.count
-        return None if self.tape is None else self.tape.end(rewards, terminated, truncated)
 
     def _finished(self, total: Any) -> float:
         if getattr(getattr(total, "dtype", None), "kind", "") == "f":
@@ -186,7 +190,7 @@ def within(outer: EnvWatch | None) -> EnvWatch:
     return EnvWatch(-1, _nobody, outer or _NO_WATCH)
 
 
-def _nobody(total: float, length: int, number: int, flags: int, recorded: Recorded | None) -> None:
+def _nobody(total: float, length: int, number: int, flags: int, recorded: Any) -> None:
     """Nobody is told."""
 
 

@@ -6,23 +6,26 @@ descriptors it does not know and use their numbers for files of its own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mosaic.contracts.process_recording import PackedEpisode, pack_episodes, process_file_name
+from mosaic.contracts.process_recording import Packed, pack_episodes, process_file_name
 from mosaic.contracts.recording_file import BlockKind, pack_block
-from mosaic.injection.packing import packed
-from mosaic.injection.tape import Recorded
+from mosaic.injection.packing import Numbered, packed, packed_series
+from mosaic.injection.series import Finished
 
 DEFAULT_LIMIT = 1_000_000_000  # of all files of the attempt
 _LEVEL = 1  # of zlib: more takes three times as long and saves a tenth
 _NOT_AT_ALL = 0  # actions that are larger than rewards are continuous: nothing to compress
 _BLOCK_BYTES = 8_000_000
+_ONE_REWARD = 8  # bytes
+_NOT_STORABLE = (TypeError, ValueError, OverflowError)
 _COUNTED_EVERY = 4_000_000  # bytes of ours between two looks at what the others have written
 
 
@@ -38,7 +41,7 @@ class EpisodeFile:
         self._written = 0
         self._total, self._counted_at = 0, -_COUNTED_EVERY
 
-    def write(self, process: int, episodes: Sequence[tuple[int, Recorded]]) -> None:
+    def write(self, process: int, episodes: Sequence[Finished | Numbered]) -> None:
         """Episodes and their numbers in this process, which after a fork is another one.
 
         Never raises.
@@ -48,42 +51,49 @@ class EpisodeFile:
         if self._is_over:
             return
         try:
-            waiting: list[tuple[int, PackedEpisode]] = []
-            environments: list[dict[str, Any]] = []  # those that are waited for
-            size = 0
-            for number, recorded in episodes:
-                try:
-                    episode = packed(recorded, number, _place_of(recorded[0], environments))
-                except (TypeError, ValueError, OverflowError) as error:
-                    name = recorded[0]["env_id"]
-                    self._note(f"an episode of {name} cannot be replayed: {error}")
-                    continue
-                waiting.append((number, episode))
-                size += len(episode.actions) + len(episode.rewards)
-                if size > _BLOCK_BYTES:
-                    self._append(waiting, environments)
-                    waiting, environments, size = [], [], 0
-            if waiting:
-                self._append(waiting, environments)
+            block = _Block()
+            for each in episodes:
+                if isinstance(each, Finished):
+                    place = block.place_of(each.environment)
+                    block.add(each.numbers, self._packed_series(each, place))
+                else:
+                    number, recorded = each
+                    place = block.place_of(recorded[0])
+                    block.add([number], self._packed([each], place))
+                if block.size > _BLOCK_BYTES:
+                    self._append(block)
+                    block = _Block()
+            if block.packed:
+                self._append(block)
         except Exception as error:  # noqa: BLE001  # the script goes on
             reason = getattr(error, "strerror", None) or str(error)
             self._end(f"its file cannot be written: {reason}")
 
-    def _append(
-        self, numbered: Sequence[tuple[int, PackedEpisode]], environments: list[dict[str, Any]]
-    ) -> None:
+    def _packed_series(self, episodes: Finished, environment: int) -> list[Packed]:
+        with contextlib.suppress(*_NOT_STORABLE):  # which one of them, shows below
+            return [packed_series(episodes, environment)]
+        return self._packed(episodes.each(), environment)
+
+    def _packed(self, episodes: Iterable[Numbered], environment: int) -> list[Packed]:
+        found = []
+        for number, recorded in episodes:
+            try:
+                found.append(packed(recorded, number, environment))
+            except _NOT_STORABLE as error:
+                name = recorded[0]["env_id"]
+                self._note(f"an episode of {name} cannot be replayed: {error}")
+        return found
+
+    def _append(self, content: _Block) -> None:
         if self._is_over:
             return
-        episodes = [episode for _, episode in numbered]
-        is_continuous = any(len(each.actions) >= len(each.rewards) for each in episodes)
-        common = {**self._about_us, "environments": environments}
-        payload = pack_episodes(common, episodes, _NOT_AT_ALL if is_continuous else _LEVEL)
-        first, last = numbered[0][0], numbered[-1][0]
+        common = {**self._about_us, "environments": content.environments}
+        level = _NOT_AT_ALL if content.is_continuous else _LEVEL
         block = pack_block(
             BlockKind.EPISODES,
-            payload,
-            first_episode=first,
-            episodes=last - first + 1,
+            pack_episodes(common, content.packed, level),
+            first_episode=content.first,
+            episodes=content.last - content.first + 1,
         )
         if self._size_of_all() + len(block) > self._limit:
             self._end(f"it reached its limit of {self._limit / 1e6:.0f} MB")
@@ -134,13 +144,31 @@ class EpisodeFile:
             pass  # as said
 
 
-def _place_of(environment: dict[str, Any], table: list[dict[str, Any]]) -> int:
-    """Most episodes are of one environment, or of many that are alike."""
-    try:
-        return table.index(environment)
-    except ValueError:
-        table.append(environment)
-        return len(table) - 1
+class _Block:
+    """Episodes that wait to be written together."""
+
+    def __init__(self) -> None:
+        self.environments: list[dict[str, Any]] = []
+        self.packed: list[Packed] = []
+        self.first, self.last = sys.maxsize, 0  # their numbers
+        self.size = 0
+        self.is_continuous = False
+
+    def place_of(self, environment: dict[str, Any]) -> int:
+        """Most episodes are of one environment, or of many that are alike."""
+        try:
+            return self.environments.index(environment)
+        except ValueError:
+            self.environments.append(environment)
+            return len(self.environments) - 1
+
+    def add(self, numbers: Sequence[int], packed: Sequence[Packed]) -> None:
+        self.first, self.last = min(self.first, numbers[0]), max(self.last, numbers[-1])
+        for each in packed:
+            self.packed.append(each)
+            self.size += sum(map(len, each.parts))
+            actions, rewards = each.parts[-2:]
+            self.is_continuous |= len(actions) >= len(rewards) > _ONE_REWARD
 
 
 def _where_we_run() -> dict[str, Any]:

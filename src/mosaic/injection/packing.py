@@ -9,22 +9,46 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from mosaic.contracts.process_recording import PackedEpisode
-from mosaic.injection.tape import Recorded
+from mosaic.contracts.process_recording import Packed, pcg64_state, rows_of
+from mosaic.injection.random_state import packed_state
+from mosaic.injection.series import Finished
+from mosaic.injection.tape import UNEVEN, Recorded
 
 _JSON = {True: "true", False: "false"}
+Numbered = tuple[int, Recorded]
 
 
-def packed(recorded: Recorded, number: int, environment: int) -> PackedEpisode:
+def packed_series(episodes: Finished, environment: int) -> Packed:
     """`environment` is its place in the table of the block.
 
-    Raises TypeError, ValueError or OverflowError for what cannot be stored.
+    Raises TypeError, ValueError or OverflowError where one of them cannot be stored.
     """
+    was, dtype, data = _numbers(episodes.actions)
+    series = json.dumps(
+        {"numbers": rows_of(episodes.numbers), "lengths": episodes.lengths, "ends": episodes.ends}
+    )
+    facts = f'{{"environment":{environment},"series":{series},{_form_text(was, dtype)}}}'
+    return Packed(
+        facts, (b"".join(map(packed_state, episodes.starts)), data, _rewards(episodes.rewards))
+    )
+
+
+def _rewards(rewards: list[Any]) -> bytes:
+    """One of them, where all are equal: as in many environments, and told apart in no time."""
+    first = rewards[0]
+    # A zero may have another sign than the others.
+    if type(first) is float and first == rewards[-1] != 0 and rewards.count(first) == len(rewards):
+        return _bytes("d", rewards[:1])
+    return _bytes("d", rewards)
+
+
+def packed(recorded: Recorded, number: int, environment: int) -> Packed:
+    """One episode; arguments and errors are those of `packed_series`."""
     _, start, form, actions, rewards, terminated, truncated = recorded
     if form is None:
         was, dtype, data = _numbers(actions)
         count = len(actions)
-        shown = f'"was":"{was}","dtype":"{dtype}","shape":[]'
+        shown = _form_text(was, dtype)
     elif "json" in form:
         data, count = b"", len(actions)
         shown = f'"actions":{json.dumps(plain(actions))}'
@@ -34,25 +58,16 @@ def packed(recorded: Recorded, number: int, environment: int) -> PackedEpisode:
         count = len(data) // size if size and len(data) % size == 0 else -1
         shown = f'"dtype":"{form["dtype"]}","shape":{form["shape"]}'
     if count != len(rewards):
-        raise ValueError("its actions are of several kinds, or a step raised an error")
-    # By hand, as thousands may come in a second: `json` takes five times as long.
+        raise ValueError(UNEVEN)
+    beginning = start
+    if isinstance(start, bytes):
+        beginning = {"random_state": pcg64_state(packed_state(start))}
+    start_text = json.dumps(plain(beginning))
     facts = (
-        f'{{"number":{number},"environment":{environment},"start":{_start_text(start)},'
+        f'{{"number":{number},"environment":{environment},"start":{start_text},'
         f'"terminated":{_JSON[bool(terminated)]},"truncated":{_JSON[bool(truncated)]},{shown}}}'
     )
-    return PackedEpisode(facts, data, _bytes("d", rewards))
-
-
-def _start_text(start: dict[str, Any]) -> str:
-    state = start.get("random_state")
-    if len(start) != 1 or state is None or state["bit_generator"] != "PCG64":
-        return json.dumps(plain(start))
-    numbers = state["state"]
-    return (
-        '{"random_state":{"bit_generator":"PCG64",'
-        f'"state":{{"state":{numbers["state"]},"inc":{numbers["inc"]}}},'
-        f'"has_uint32":{state["has_uint32"]},"uinteger":{state["uinteger"]}}}}}'
-    )
+    return Packed(facts, (data, _bytes("d", rewards)))
 
 
 def plain(value: Any) -> Any:
@@ -66,6 +81,10 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _form_text(was: str, dtype: str) -> str:
+    return f'"was":"{was}","dtype":"{dtype}","shape":[]'
 
 
 def _numbers(actions: list[Any]) -> tuple[str, str, bytes]:

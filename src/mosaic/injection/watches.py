@@ -178,6 +178,8 @@ class Watches:
         for watch in self.known.values():
             watch.tap, watch.is_new = NO_TAP, True
             watch.forget_steps()
+            if watch.tape is not None:
+                watch.tape.part()
 
 
 def innermost(env: Any) -> Any:

@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 
 from mosaic.contracts.process_recording import (
+    ParsedEpisode,
     Place,
     index_name,
+    pack_episodes,
     pack_place,
     parse_episodes,
+    pcg64_state,
     process_file_name,
 )
 from mosaic.contracts.recording_file import HEADER_BYTES
@@ -25,8 +28,10 @@ from mosaic.injection.env_watch import EnvWatch
 from mosaic.injection.episode_file import EpisodeFile
 from mosaic.injection.layers import counting_and_recording
 from mosaic.injection.made_environment import SPARES, NotRecordableError, how_it_was_made
-from mosaic.injection.packing import packed
+from mosaic.injection.packing import packed, packed_series
+from mosaic.injection.random_state import packed_state, state_memory
 from mosaic.injection.replay import make_environment
+from mosaic.injection.series import Series
 from mosaic.injection.tape import Recorded, Tape
 from mosaic.telemetry.recordings import RunRecordings
 
@@ -85,7 +90,7 @@ def take(recording: Recording, action: Any, *, is_last: bool = False) -> None:
 def unpacked(recorded: Recorded | None) -> tuple[dict[str, Any], bytes, bytes]:
     assert recorded is not None
     episode = packed(recorded, 3, 0)
-    return json.loads(episode.facts), episode.actions, episode.rewards
+    return json.loads(episode.facts), *episode.parts
 
 
 @pytest.mark.parametrize(
@@ -199,8 +204,8 @@ def test_an_abandoned_episode_and_a_step_that_raises_are_not_recorded() -> None:
     with pytest.raises(KeyError):
         counting_and_recording(failing, lambda env, error: None)(recording, 1)
     take(recording, 1, is_last=True)
-    with pytest.raises(ValueError, match="a step raised an error"):
-        unpacked(recording.ended[-1][4])
+    assert recording.ended[-1][4] is None
+    assert "a step raised an error" in recording.lost[0]
 
 
 def test_how_an_environment_was_made() -> None:
@@ -324,3 +329,133 @@ def test_no_episodes_are_not_read_as_some() -> None:
     for head in (b"[]", b"{}", b'{"episodes": [1], "sizes": [[0, 0]]}', b"[" * 9000):
         with pytest.raises(ValueError, match=r"."):
             parse_episodes(zlib.compress(len(head).to_bytes(4, "little") + head))
+
+
+def in_a_series(recording: Recording, actions: list[Any], number: int = 0) -> Series:
+    """One more episode, numbered as the bridge does it."""
+    series: Any = recording.play(actions)
+    assert isinstance(series, Series)
+    series.numbers.append(number)
+    return series
+
+
+def parsed(series: Series) -> list[ParsedEpisode]:
+    return parse_episodes(pack_episodes({}, [packed_series(series.take(), 0)], 1))[1]
+
+
+def test_short_episodes_in_a_row_are_of_one_series_each_with_its_own_beginning() -> None:
+    recording = Recording()
+    recording.play([1])  # the first one is looked at more closely, and stands alone
+    states = []
+    for length in (2, 3, 1):
+        recording.core._np_random.integers(5, dtype="uint32")  # half a number may be left
+        states.append(recording.core._np_random.bit_generator.state)
+        series = in_a_series(recording, list(range(length)), number=10 * length)
+    episodes = parsed(series)
+    assert [each.facts["number"] for each in episodes] == [20, 30, 10]
+    assert [each.facts["start"]["random_state"] for each in episodes] == states
+    assert [each.actions for each in episodes] == [b"\0\1", b"\0\1\2", b"\0"]
+    assert [each.facts["truncated"] for each in episodes] == [True] * 3
+    assert [episode[:2] for episode in recording.ended[1:]] == [(2.0, 2), (3.0, 3), (1.0, 1)]
+    assert in_a_series(recording, [7], number=4) is series
+    assert [each.actions for each in parsed(series)] == [b"\7"], "only what is new"
+
+
+@pytest.mark.parametrize("rewards", [[1.0, 1.0, 1.0], [0.0, -0.0, 0.0], [0.5, float("nan"), 2]])
+def test_rewards_of_a_series_are_kept_to_the_bit(rewards: list[float]) -> None:
+    recording = Recording()
+    recording.play([1])
+    recording.begin()
+    for place, reward in enumerate(rewards):
+        recording.next_reward = reward
+        take(recording, 1, is_last=place == 2)
+    series = recording.ended[-1][4]
+    series.numbers.append(0)
+    (episode,) = parsed(series)
+    assert episode.rewards == struct.pack("<3d", *rewards)
+
+
+def test_what_does_not_belong_to_an_episode_begins_another_series() -> None:
+    recording = Recording()
+    recording.play([1])
+    first = in_a_series(recording, [1, 1])
+    take(recording, 5)  # after the end, without a reset
+    second = in_a_series(recording, [2, 2])
+    recording.begin()
+    take(recording, 5)  # given up by the script
+    third = in_a_series(recording, [3, 3])
+    third_again = in_a_series(recording, [4], number=1)
+    assert len({first, second, third}) == 3
+    assert third_again is third
+    kept = [[each.actions for each in parsed(series)] for series in (first, second, third)]
+    assert kept == [[b"\1\1"], [b"\2\2"], [b"\3\3", b"\4"]]
+    assert recording.watch.all_steps == 1 + 2 + 1 + 2 + 1 + 2 + 1
+
+
+def test_after_a_fork_a_series_has_only_what_ends_there() -> None:
+    recording = Recording()
+    recording.play([1])
+    parents = in_a_series(recording, [1, 1])
+    recording.begin()
+    take(recording, 2)
+    steps = recording.watch.all_steps
+    assert recording.watch.tape is not None
+    recording.watch.tape.part()
+    assert recording.watch.all_steps == steps
+    take(recording, 3, is_last=True)
+    childs = recording.ended[-1][4]
+    childs.numbers.append(0)
+    assert [each.actions for each in parsed(childs)] == [b"\2\3"]
+    assert [each.actions for each in parsed(parents)] == [b"\1\1"]
+
+
+def test_one_that_cannot_be_stored_does_not_take_its_series_along(tmp_path: Path) -> None:
+    recording = Recording()
+    recording.play([1])
+    in_a_series(recording, [1, 1], number=1)
+    in_a_series(recording, [2**70], number=2)
+    series = in_a_series(recording, [3], number=3)
+    notes: list[str] = []
+    EpisodeFile(str(tmp_path), 1, 10**9, notes.append).write(PROCESS, [series.take()])
+    (tmp_path / index_name(1)).write_bytes(pack_place(Place(0, PROCESS, 0, 5)))
+    assert RunRecordings(tmp_path).numbers() == [1, 3]
+    assert len(notes) == 1
+
+
+def test_a_series_that_says_what_it_does_not_hold_is_damage() -> None:
+    recording = Recording()
+    recording.play([1])
+    in_a_series(recording, [1, 1], number=1)
+    sound = packed_series(in_a_series(recording, [2], number=2).take(), 0)
+    facts = json.loads(sound.facts)
+    for broken in (
+        {"lengths": [2, 2]},
+        {"lengths": [2, 1, 0]},
+        {"lengths": [10**15, 1]},
+        {"numbers": [[1, 10**15]]},
+        {"numbers": [[1, 3], [9, -1]]},
+        {"ends": [1]},
+        {"lengths": "ab"},
+    ):
+        text = json.dumps({**facts, "series": {**facts["series"], **broken}})
+        payload = pack_episodes({}, [sound._replace(facts=text)], 1)
+        with pytest.raises(ValueError, match=r"."):
+            parse_episodes(payload)
+    short = pack_episodes({}, [sound._replace(parts=(b"", *sound.parts[1:]))], 1)
+    with pytest.raises(ValueError, match="series"):
+        parse_episodes(short)
+
+
+@pytest.mark.parametrize("name", ["PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_of_other_generators_the_state_is_asked(name: str) -> None:
+    generator = np.random.Generator(getattr(np.random, name)(1))
+    assert state_memory(generator) is None
+
+
+def test_the_state_of_random_numbers_is_read_where_numpy_has_it() -> None:
+    generator = np.random.default_rng(3)
+    memory = state_memory(generator)
+    assert memory is not None, "with this numpy the state has to be asked, at 3 µs an episode"
+    for _ in range(5):
+        generator.integers(9, size=3, dtype="uint32")
+        assert pcg64_state(packed_state(memory.raw)) == generator.bit_generator.state

@@ -11,12 +11,16 @@ from typing import Any
 from mosaic.injection.hooks.gymnasium_compat import restore_old_behaviour
 from mosaic.injection.hooks.mirroring import also
 from mosaic.injection.hooks.remote_environments import hear_purpose, tell_purpose
-from mosaic.injection.hooks.shortcuts import counting_time_limit, shorten_order_enforcing
+from mosaic.injection.hooks.shortcuts import (
+    counting_time_limit,
+    shorten_order_enforcing,
+    skip_what_passes_on,
+)
 from mosaic.injection.session import Session
 
 # What `make` puts around an environment. Innermost classes are followed too, for environments that
 # a script makes without it.
-_WRAPPERS = ("TimeLimit", "OrderEnforcing")
+_WRAPPERS = ("OrderEnforcing", "TimeLimit")
 _NEAREST_FRAMES = 12  # that are looked at
 # What runs in the processes of an AsyncVectorEnv, in any version.
 _WORKERS = ("_async_worker", "_worker", "_worker_shared_memory")
@@ -27,11 +31,10 @@ def install(module: ModuleType, session: Session) -> None:
     wrappers: Any = sys.modules.get(f"{module.__name__}.wrappers")
     if module.__name__ == "gymnasium" and wrappers is not None:
         shorten_order_enforcing(wrappers.OrderEnforcing, core.Wrapper)
-        counted = counting_time_limit(wrappers.TimeLimit)
-        if counted is not None:
-            session.layers.count_with(wrappers.TimeLimit, counted)
     for name in _WRAPPERS:
         kind = getattr(wrappers, name, None)
+        if name == "TimeLimit" and module.__name__ == "gymnasium":
+            _count_with_less(wrappers, core, session)
         if isinstance(kind, type):
             session.layers.follow_reset(kind)
     _follow_innermost(module, core, session)
@@ -58,6 +61,13 @@ def _follow_innermost(module: ModuleType, core: Any, session: Session) -> None:
     look(core.Env)
     session.subclasses.follow(core.Env, look)
     hear_purpose(core.Env, session)
+
+
+def _count_with_less(wrappers: Any, core: Any, session: Session) -> None:
+    counted = counting_time_limit(wrappers.TimeLimit)
+    if counted is not None:
+        skip_what_passes_on(wrappers, core.Wrapper)
+        session.layers.count_with(wrappers.TimeLimit, counted)
 
 
 def _follow_vectors(module: ModuleType, session: Session) -> None:

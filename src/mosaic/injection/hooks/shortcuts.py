@@ -1,14 +1,16 @@
-"""What pays for the counting: two methods of Gymnasium in fewer calls, with the same results.
+"""What pays for the counting: methods of Gymnasium in fewer calls, with the same results.
 
 On an environment as cheap as CartPole, counting is noticeable: a per cent or two. The wrappers
 that `make` puts around every environment spend more than that on calls that only pass the step
-on. We spare those, where the installed methods are, instruction by instruction, what we take them
-for; in any other version they stay as they are, and counting is an extra call.
+on. We spare those, where the installed methods are what we take them for; in any other version
+they stay as they are, and counting is an extra call. With each reset it is looked at again whether
+a script has put anything of its own in between.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -45,9 +47,121 @@ def shorten_order_enforcing(order_enforcing: Any, wrapper: Any) -> bool:
     return True
 
 
-def _names(function: Any) -> set[str]:
+def skip_what_passes_on(wrappers: Any, wrapper: Any) -> bool:
+    """What `make` puts between a time limit and an environment checks the order of calls, which is
+    settled by the first reset, and the first few results. After that both only pass on, and a
+    time limit calls what lies below them: `_mosaic_below`, found anew with each of its resets.
+
+    To be called when the methods of those two are what they will be. False where one of the three
+    is not as known: then nothing is skipped.
+    """
+    time_limit: Any = wrappers.TimeLimit
+    reset = time_limit.__dict__["reset"]
+    is_known = _pass_on_when_checked(wrappers, wrapper)
+    below_of = _below_in(wrappers) if is_known else _nothing_below
+
+    @functools.wraps(reset)
+    def short_reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
+        below = below_of(self)
+        if below is None:
+            object.__setattr__(self, "_mosaic_below", self.env)
+            return reset(self, seed=seed, options=options)
+        self._mosaic_below, self._elapsed_steps = below, 0
+        return below.reset(seed=seed, options=options)
+
+    @functools.wraps(reset)
+    def short_reset_with_any(self: Any, **kwargs: Any) -> Any:
+        """As it was before Gymnasium 1.0."""
+        below = below_of(self)
+        if below is None:
+            object.__setattr__(self, "_mosaic_below", self.env)
+            return reset(self, **kwargs)
+        self._mosaic_below, self._elapsed_steps = below, 0
+        return below.reset(**kwargs)
+
+    parameters = inspect.signature(reset).parameters.values()
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    time_limit.reset = short_reset_with_any if takes_any else short_reset
+    return is_known
+
+
+def _below_in(wrappers: Any) -> Callable[[Any], Any]:
+    """Says what a step of a time limit arrives at; None where it may be more than passed on."""
+    time_limit, enforcer, checker = (
+        wrappers.TimeLimit,
+        wrappers.OrderEnforcing,
+        wrappers.PassiveEnvChecker,
+    )
+    enforcing_step, enforcing_reset = enforcer.step, enforcer.reset
+    checking_step, checking_reset = checker.step, checker.reset
+    looks_for_reuse = _names(checking_step) >= _REUSE
+
+    def below_of(env: Any) -> Any:
+        if type(env) is not time_limit:
+            return None
+        below = env.env
+        try:
+            if type(below) is enforcer:
+                if (
+                    not below._has_reset
+                    or below.step.__func__ is not enforcing_step
+                    or below.reset.__func__ is not enforcing_reset
+                ):
+                    return None
+                below = below.env
+            if type(below) is checker:
+                if (
+                    not (below.checked_reset and below.checked_step)
+                    or (looks_for_reuse and not below.checked_data_reuse)
+                    or below.step.__func__ is not checking_step
+                    or below.reset.__func__ is not checking_reset
+                ):
+                    return None
+                below = below.env
+        except AttributeError:  # the script has put something that is no method in its place
+            return None
+        return below
+
+    return below_of
+
+
+def _nothing_below(env: Any) -> Any:
+    return None
+
+
+_CHECKING_STEP = frozenset(("checked_step", "env_step_passive_checker", "env", "step"))
+_CHECKING_RESET = frozenset(("checked_reset", "env_reset_passive_checker", "env", "reset"))
+_REUSE = frozenset(("checked_data_reuse", "env_data_reuse_passive_checker", "_previous_data"))
+
+
+def _pass_on_when_checked(wrappers: Any, wrapper: Any) -> bool:
+    """Whether these are the methods we know, by what they mention."""
+    limit, enforcer, checker = (
+        wrappers.TimeLimit,
+        wrappers.OrderEnforcing,
+        wrappers.PassiveEnvChecker,
+    )
+    return (
+        _passes_on(wrapper, "step")
+        and _passes_on(wrapper, "reset")
+        and _passes_on(limit, "reset", "_elapsed_steps")
+        and _passes_on(enforcer, "step", "_has_reset", "ResetNeeded")
+        and _passes_on(enforcer, "reset", "_has_reset")
+        and _names(checker.reset) - {"_previous_data"} == _CHECKING_RESET
+        and _names(checker.step) in (_CHECKING_STEP, _CHECKING_STEP | _REUSE)
+    )
+
+
+def _passes_on(kind: Any, name: str, *mentioned: str) -> bool:
+    """To the next environment, directly or through the method it inherits."""
+    names = _names(inspect.unwrap(getattr(kind, name)))
+    return names in ({*mentioned, "env", name}, {*mentioned, "super", name})
+
+
+def _names(function: Any) -> frozenset[str]:
     """All that it mentions besides its arguments."""
-    return set(function.__code__.co_names) if isinstance(function, FunctionType) else set()
+    names = function.__code__.co_names if isinstance(function, FunctionType) else ()
+    return frozenset(names)
 
 
 def counting_time_limit(time_limit: Any) -> Callable[..., Any] | None:
@@ -63,9 +177,13 @@ def counting_time_limit(time_limit: Any) -> Callable[..., Any] | None:
                 watch.acted(action)
             except Exception as error:  # noqa: BLE001  # the script goes on
                 watch = not_recorded(self, error, unwatched)
-            observation, reward, terminated, truncated, info = self.env.step(action)
-            self._elapsed_steps += 1
-            if self._elapsed_steps >= self._max_episode_steps:
+            try:
+                below = self._mosaic_below
+            except AttributeError:
+                below = self.env
+            observation, reward, terminated, truncated, info = below.step(action)
+            self._elapsed_steps = elapsed = self._elapsed_steps + 1
+            if elapsed >= self._max_episode_steps:
                 truncated = True
             try:
                 try:
@@ -79,9 +197,13 @@ def counting_time_limit(time_limit: Any) -> Callable[..., Any] | None:
             return observation, reward, terminated, truncated, info
 
         def step(self: Any, action: Any) -> Any:
-            observation, reward, terminated, truncated, info = self.env.step(action)
-            self._elapsed_steps += 1
-            if self._elapsed_steps >= self._max_episode_steps:
+            try:
+                below = self._mosaic_below
+            except AttributeError:
+                below = self.env
+            observation, reward, terminated, truncated, info = below.step(action)
+            self._elapsed_steps = elapsed = self._elapsed_steps + 1
+            if elapsed >= self._max_episode_steps:
                 truncated = True
             try:
                 watch = self._mosaic_watch
