@@ -389,7 +389,7 @@ def test_what_does_not_belong_to_an_episode_begins_another_series() -> None:
     assert third_again is third
     kept = [[each.actions for each in parsed(series)] for series in (first, second, third)]
     assert kept == [[b"\1\1"], [b"\2\2"], [b"\3\3", b"\4"]]
-    assert recording.watch.all_steps == 1 + 2 + 1 + 2 + 1 + 2 + 1
+    assert recording.watch.training_steps == 1 + 2 + 1 + 2 + 1 + 2 + 1
 
 
 def test_after_a_fork_a_series_has_only_what_ends_there() -> None:
@@ -398,10 +398,10 @@ def test_after_a_fork_a_series_has_only_what_ends_there() -> None:
     parents = in_a_series(recording, [1, 1])
     recording.begin()
     take(recording, 2)
-    steps = recording.watch.all_steps
+    steps = recording.watch.training_steps
     assert recording.watch.tape is not None
     recording.watch.tape.part()
-    assert recording.watch.all_steps == steps
+    assert recording.watch.training_steps == steps
     take(recording, 3, is_last=True)
     childs = recording.ended[-1][4]
     childs.numbers.append(0)
