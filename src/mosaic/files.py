@@ -21,8 +21,8 @@ from mosaic.foreign_json import parse_json
 # Too many open files, no memory, a failing disk: the same look may succeed later.
 PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
 
-# More than any JSON of our own has.
-_MOST_JSON_BYTES = 64 * 2**20
+# More than any JSON document of our own has.
+MOST_JSON_BYTES = 64 * 2**20
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -59,7 +59,7 @@ def read_json(path: Path) -> Any | None:
     OSError for what is no plain file: a pipe that lies there in its place would hold us up.
     """
     try:
-        return parse_json(read_regular(path, _MOST_JSON_BYTES))
+        return parse_json(read_regular(path, MOST_JSON_BYTES))
     except FileNotFoundError:
         return None
 

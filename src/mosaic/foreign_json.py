@@ -34,12 +34,16 @@ def read_plain_json(path: Path) -> Any:
     return parse_plain_json(read_regular(path, MAX_DOCUMENT_BYTES))
 
 
-def parse_json(text: bytes | str) -> Any:
-    return _loads(text)
+def parse_json(text: bytes | str, **options: Any) -> Any:
+    """`options` are those of `json.loads`."""
+    try:
+        return json.loads(text, **options)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def parse_shallow_json(text: bytes | str) -> Any:
-    value = _loads(text)
+    value = parse_json(text)
     for _ in _levels(value):
         pass
     return value
@@ -47,7 +51,7 @@ def parse_shallow_json(text: bytes | str) -> Any:
 
 def parse_plain_json(text: bytes | str) -> Any:
     """Finite numbers of 64 bits, text that every encoder takes, and neither deep nor endless."""
-    value = _loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_number)
+    value = parse_json(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_number)
     count = 0
     for level in _levels(value):
         count += len(level)
@@ -58,13 +62,6 @@ def parse_plain_json(text: bytes | str) -> Any:
                 shown = ascii(item[:_LONGEST_SHOWN])
                 raise ValueError(f"it holds text with a NUL or with half a character: {shown}")
     return value
-
-
-def _loads(text: bytes | str, **options: Any) -> Any:
-    try:
-        return json.loads(text, **options)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
 
 
 def _levels(value: Any) -> Iterator[list[Any]]:

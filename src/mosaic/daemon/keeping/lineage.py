@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 
 from mosaic.contracts.hostile_text import RUN_ID
+from mosaic.files import MOST_JSON_BYTES
 from mosaic.foreign_files import read_regular
 from mosaic.paths import Home
 
-_LARGEST_CONFIG = 64_000_000
 # Anywhere in the text: as the parent a client noted, or within the path of a checkpoint.
 _MENTION = re.compile(rf"(?<![0-9A-Z]){RUN_ID.pattern}(?![0-9A-Z])")
 
@@ -20,7 +20,7 @@ def needed_runs(home: Home, run_ids: Collection[str]) -> set[str]:
     needed: set[str] = set()
     for run_id in known:
         try:
-            text = read_regular(home.config(run_id), _LARGEST_CONFIG).decode(errors="replace")
+            text = read_regular(home.config(run_id), MOST_JSON_BYTES).decode(errors="replace")
         except OSError:
             continue
         needed |= mentioned_runs(text, run_id) & known

@@ -23,7 +23,7 @@ from mosaic.daemon.registry.columns import COUNT, TIME, storable_text
 from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.run_file import read_run_file
 from mosaic.errors import CorruptStoreError, RunStateError, UnknownRunError
-from mosaic.files import atomic_write_json, read_json, sync_directory
+from mosaic.files import MOST_JSON_BYTES, atomic_write_json, read_json, sync_directory
 from mosaic.foreign_files import read_regular
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
@@ -33,7 +33,6 @@ log = get_logger(__name__)
 # Names of what is on its way out begin so; nobody restores it any more.
 GONE = ".gone-"
 MAX_NOTE = 1_000
-_LARGEST_ENTRY = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Trash:
         """What the registry knew; raises CorruptStoreError when that can be told no more."""
         parcel = self.found(run_id)
         try:
-            entry = RunEntry.from_json(read_regular(parcel.entry, _LARGEST_ENTRY))
+            entry = RunEntry.from_json(read_regular(parcel.entry, MOST_JSON_BYTES))
             if entry.run_id != run_id:
                 raise CorruptStoreError(f"{parcel.entry} is about another run")
         except (OSError, ValueError, CorruptStoreError) as error:
