@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from mosaic.contracts.episode_statistics import EVALUATION
 from mosaic.contracts.process_recording import Place
 from mosaic.watch.headlines import LENGTH, headline_of, is_one_episode, is_plainer
 from mosaic.watch.messages import (
@@ -229,7 +230,7 @@ class Recorder:
         if episode.process and self._found_at is not None:
             self._found_at(Place(number, episode.process, episode.number, count))
         if episode.is_evaluation:
-            more["purpose"] = "evaluation"
+            more["purpose"] = EVALUATION
         self._run.episode(
             episode_index=number,
             total_reward=episode.total_reward,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from time import time
 from typing import Any
 
+from mosaic.contracts.episode_statistics import EVALUATION
 from mosaic.contracts.events import EventType
 from mosaic.worker.assignment import Assignment
 from mosaic.worker.journal import DeferredEvent, Journal
@@ -107,7 +108,7 @@ class EventWriter:
     ) -> None:
         """The end of an episode. One of evaluation has the purpose "evaluation" in its metadata: it
         is kept, and does not count as progress."""
-        if not (isinstance(metadata, Mapping) and metadata.get("purpose") == "evaluation"):
+        if not (isinstance(metadata, Mapping) and metadata.get("purpose") == EVALUATION):
             self.episodes += 1
         fields = {
             "episode_index": int(episode_index),
