@@ -103,6 +103,11 @@ def test_a_changed_pickle_passes_or_is_refused_and_torch_agrees(data: st.DataObj
         assert str(PATH) in error.message
 
 
+def test_a_name_with_an_escape_that_means_nothing_is_damage() -> None:
+    with pytest.raises(RefusedError, match="damaged"):
+        require_weights(b"ct\\orch\n_utils\n.", {})
+
+
 def test_calls_of_any_other_function_are_named() -> None:
     for protocol in (2, 3, 4, 5):
         with pytest.raises(RefusedError, match=r"builtins?_*\.print among them"):
