@@ -1,13 +1,18 @@
-"""For all tests: one thread for numpy, signals that programs under test can receive, no haste."""
+"""For all tests: an activated environment, one thread for numpy, signals that programs under test
+can receive, no haste."""
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
 # How long an example takes is a matter of what else the machine does.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+# People activate the environment before they type `python`; some machines have none otherwise.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 # Threads cost small networks more than they gain.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A shell starts background jobs with the interrupt ignored, and every child would inherit that.

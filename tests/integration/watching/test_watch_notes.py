@@ -49,7 +49,7 @@ def test_a_script_for_older_gymnasium_that_logs_no_returns_is_told_once(mosaic: 
 
 
 def test_an_interpreter_told_to_ignore_us_is_noted(mosaic: Watcher) -> None:
-    mosaic.script("train.py", "import sys; print('sitecustomize' in sys.modules)")
+    mosaic.script("train.py", "import sys; print('mosaic.injection' in sys.modules)")
     record = mosaic.record("--", sys.executable, "-uI", "train.py")
     assert mosaic.log(record.run_id, "stdout") == "False\n"
     (note,) = mosaic.notes(record.run_id)
