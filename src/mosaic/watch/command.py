@@ -109,7 +109,8 @@ def _on_path(word: str, folder: Path, path: str) -> str:
     if found is not None:
         return os.path.abspath(found)  # noqa: PTH100 (a link stays a link, `..` goes)
     if word in PYTHON_WORDS:
-        hint = "activate an environment, or give --env-python PATH"
+        other = "write python3, " if shutil.which("python3", path=path) else ""
+        hint = f"{other}activate an environment, or give --env-python PATH"
     elif (folder / word).is_file():
         hint = f"write `python {word}`" if word.endswith(".py") else f"write `./{word}`"
     else:

@@ -84,7 +84,7 @@ def test_a_script_that_waits_for_ever_is_told_while_it_runs(mosaic: Watcher) -> 
 
 
 def test_an_interpreter_told_to_ignore_us_is_noted(mosaic: Watcher) -> None:
-    mosaic.script("train.py", "import sys; print('sitecustomize' in sys.modules)")
+    mosaic.script("train.py", "import sys; print('mosaic.injection' in sys.modules)")
     record = mosaic.record("--", sys.executable, "-uI", "train.py")
     assert mosaic.log(record.run_id, "stdout") == "False\n"
     (note,) = mosaic.notes(record.run_id)
