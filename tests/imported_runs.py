@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.process_recording import (
-    PackedEpisode,
+    Packed,
     Place,
     index_name,
     pack_episodes,
@@ -85,7 +85,7 @@ def with_recording(
         }
         actions, rewards = array("q", [0, 1, 0]).tobytes(), array("d", [1.0] * 3).tobytes()
         common = {"python": "", "folder": "", **where, "environments": [environment]}
-        episode = PackedEpisode(json.dumps(told), actions, rewards)
+        episode = Packed(json.dumps(told), (actions, rewards))
         payload = pack_episodes(common, [episode], 1)
         block = pack_block(BlockKind.EPISODES, payload, first_episode=0, episodes=1)
         (recordings / process_file_name(1, 1)).write_bytes(block)
