@@ -91,7 +91,8 @@ def recent_metrics(
                 *(name, count),
             )
         ]
-        rows.sort(key=lambda row: row["cursor"])
+        # Several curves may have a point of the same event.
+        rows.sort(key=lambda row: (row["cursor"], row["name"]))
         return [store.metric(row) for row in rows[-count:]]
 
 

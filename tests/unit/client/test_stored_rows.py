@@ -109,7 +109,7 @@ def test_steps_of_all_or_of_chosen_episodes_each_once() -> None:
 def test_what_cannot_be_simulated_is_taken_from_its_steps_without_the_first() -> None:
     steps = [step(0, at, observation=[float(at)], action=at, episode_seed=4) for at in range(4)]
     daemon = Daemon(episodes=[episode(0), episode(1)], steps=steps)
-    played, left_out = episodes_played_again(daemon, StoredRows(daemon, record()), ALL)
+    played, left_out = episodes_played_again(daemon, StoredRows(daemon, record()), [0, 1])
     assert isinstance(played, PlayedEpisode)
     assert played.observations == [[0.0], [1.0], [2.0], [3.0]]
     assert played.actions == [1, 2, 3]
@@ -127,7 +127,7 @@ def test_a_run_that_is_gone_is_no_episode_left_out() -> None:
         return answer(call)
 
     with pytest.raises(UnknownRunError):
-        list(episodes_played_again(ask, StoredRows(ask, record()), ALL))
+        list(episodes_played_again(ask, StoredRows(ask, record()), [0]))
 
 
 def test_steps_with_a_hole_or_without_observations_are_no_episode() -> None:

@@ -168,7 +168,7 @@ def test_the_limit_ends_the_recording_and_not_the_training(folder: Path) -> None
     recording.batch.close()
     (note,) = recording.notes
     assert "not recorded any more: it reached its limit" in note
-    assert "limit" in why_not_recorded(folder)
+    assert "limit" in why_not_recorded(folder, 200, is_over=True)
     assert recording.path.stat().st_size <= 9000
     assert not recording.recorder.rows, "nothing piles up"
     assert_replays_identically(folder, recorded_episodes(folder)[-1])
