@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from mosaic.client.trainer_client import TrainerClient
 from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import RunStateError
 from mosaic.files import read_json
 from mosaic.paths import Home
 from tests.waiting import wait_until
@@ -103,7 +104,8 @@ class DaemonHarness:
             if self.process is not None and self.process.poll() is None:
                 for record in self.client.list_runs(limit=0):
                     if not record.is_over:
-                        self.client.stop_run(record.run_id, grace_s=0)
+                        with suppress(RunStateError):  # it ended meanwhile
+                            self.client.stop_run(record.run_id, grace_s=0)
                         self.wait_over(record.run_id)
         finally:
             if self._client is not None:

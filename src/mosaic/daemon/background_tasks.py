@@ -1,16 +1,23 @@
-"""Tasks nobody awaits: kept alive while they run, reported when they fail, canceled at the end."""
+"""Tasks that do not depend on who asked for them.
+
+Those nobody awaits are kept alive while they run, reported when they fail and canceled at the end.
+Those a client awaits go on when the client goes away.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from mosaic.logs import get_logger
 
 log = get_logger(__name__)
 
+T = TypeVar("T")
+
 RESTART_S = 1.0
+LONGEST_GOODBYE_S = 5.0
 
 
 class BackgroundTasks:
@@ -46,3 +53,31 @@ class BackgroundTasks:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("task.failed", error=repr(error), task=str(task.get_coro()))
+
+
+class Uninterrupted:
+    """Work that changes several things one after the other.
+
+    Without this it would be canceled in the middle when its client hangs up or loses patience.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def do(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def wait(self) -> None:
+        """For all that is under way at this moment."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def close(self) -> None:
+        """What is not done soon is given up; the next start puts it right."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=LONGEST_GOODBYE_S)
+        for task in list(self._tasks):
+            task.cancel()

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from mosaic.contracts.variable_secrecy import (
     secret_values,
 )
 from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.background_tasks import Uninterrupted
 from mosaic.daemon.keeping.trash import discard
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command
 from mosaic.daemon.launch.consent import consent_for
@@ -38,7 +40,10 @@ from mosaic.daemon.run_queue import Capacity, memory_to_set_aside
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.errors import ConfigError, HomeError, UnknownRunError
 from mosaic.files import atomic_write_json, make_directory
+from mosaic.logs import get_logger
 from mosaic.paths import Home
+
+log = get_logger(__name__)
 
 MAX_CLIENT_KEY = 200
 MAX_PAST_RUNS = 100
@@ -46,14 +51,13 @@ MAX_PAST_RUNS = 100
 
 @dataclass(frozen=True)
 class Submission:
-    """What the caller is told; `run` is None for a dry run."""
+    """What the caller is told."""
 
     run_id: str
     created: bool
     digest: str
     command: tuple[str, ...]
     preflight: tuple[PreflightResult, ...]
-    run: ActiveRun | None
     consent: Consent | None = None  # what a person has to see first; only after a dry run
 
 
@@ -65,12 +69,15 @@ class Reception:
         catalog: WorkerCatalog,
         vault: SecretVault,
         capacity: Capacity,
+        enqueue: Callable[[ActiveRun], None],
     ) -> None:
         self._home = home
         self._registry = registry
         self._catalog = catalog
         self._vault = vault
         self._capacity = capacity
+        self._enqueue = enqueue
+        self.accepting = Uninterrupted()
 
     async def submit(
         self, config_json: str, client_key: str, dry_run: bool, consent: str | None = None
@@ -83,7 +90,7 @@ class Reception:
             )
         config = parse_run_config_json(config_json)
         if client_key and (known := await self._registry.find_client_key(client_key)):
-            return Submission(known, False, "", (), (), None)
+            return Submission(known, False, "", (), ())
         _refuse_lost_values(config)
         command = await asyncio.to_thread(resolve_command, config, self._catalog)
         past = await self._past_runs(config, command)
@@ -95,11 +102,12 @@ class Reception:
         )
         if dry_run:
             argv = command.argv("worker-<RUN>-<slot>.json")
-            return Submission("", False, "", argv, tuple(results), None, needed)
+            return Submission("", False, "", argv, tuple(results), needed)
         raise_first_failure(results)
         if needed is not None and not is_confirmed:
             raise consent_error(needed, consent, f"The config of {config.run_name!r}")
-        return await self._accept(config, client_key, command, tuple(results))
+        # A run that is stored is queued as well: half of this would be a run that waits for ever.
+        return await self.accepting.do(self._accept(config, client_key, command, tuple(results)))
 
     async def _is_from_elsewhere(self, config: TrainRunConfig) -> bool:
         for run_id in runs_named(config.raw, self._home.runs):
@@ -173,11 +181,12 @@ class Reception:
         if not created:  # another submission with the same key won the race
             self._vault.drop(run_id)
             await asyncio.to_thread(discard, self._home, run_id)
-            return Submission(accepted_id, False, digest, (), results, None)
+            return Submission(accepted_id, False, digest, (), results)
         record = await self._registry.get(run_id)
-        run = ActiveRun(record, parse_run_config(stored))
+        self._enqueue(ActiveRun(record, parse_run_config(stored)))
+        log.info("run.submitted", run_id=run_id, worker=record.worker)
         argv = command.argv(str(self._home.configs / f"worker-{run_id}-<slot>.json"))
-        return Submission(run_id, True, digest, argv, results, run)
+        return Submission(run_id, True, digest, argv, results)
 
     def _write_files(self, new: NewRun, stored: dict[str, Any]) -> None:
         files = self._home.run(new.record.run_id)

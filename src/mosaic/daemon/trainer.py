@@ -17,7 +17,7 @@ from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, FailureKind, RunState
 from mosaic.daemon.active_run import ActiveRun
-from mosaic.daemon.background_tasks import BackgroundTasks
+from mosaic.daemon.background_tasks import BackgroundTasks, Uninterrupted
 from mosaic.daemon.bus.hub import Hub
 from mosaic.daemon.bus.run_bus import RunBus
 from mosaic.daemon.executors.local import LocalExecutor
@@ -87,7 +87,12 @@ class Trainer:
         self._scheduler = RunScheduler(self._supervisor, machine_capacity())
         self._monitor = RunMonitor(self._supervisor, min_free_mb)
         self._reception = Reception(
-            home, registry, self._catalog, self._vault, self._scheduler.capacity
+            home,
+            registry,
+            self._catalog,
+            self._vault,
+            self._scheduler.capacity,
+            self._supervisor.enqueue,
         )
         self.sessions = WorkerSessions(
             home, self._active_run, lambda run: specs.hidden_values(run.run_id, run.config)
@@ -98,6 +103,7 @@ class Trainer:
         self.keeping = Keeping(home, registry, self._supervisor, self.sessions.forget)
         self._containment = available_containment()
         self._tasks = BackgroundTasks()
+        self._uninterrupted = Uninterrupted()
 
     async def start(self) -> None:
         """Take over what an earlier daemon left, then begin to serve the queue."""
@@ -141,6 +147,8 @@ class Trainer:
 
     async def close(self) -> None:
         await self._tasks.close()
+        await self._reception.accepting.close()
+        await self._uninterrupted.close()
         await self.keeping.close()
         self._feed.close()
         await self._supervisor.close()
@@ -152,11 +160,7 @@ class Trainer:
     async def submit(
         self, config_json: str, client_key: str, dry_run: bool, consent: str | None
     ) -> Submission:
-        submission = await self._reception.submit(config_json, client_key, dry_run, consent)
-        if submission.run is not None:
-            log.info("run.submitted", run_id=submission.run_id, worker=submission.run.record.worker)
-            self._supervisor.enqueue(submission.run)
-        return submission
+        return await self._reception.submit(config_json, client_key, dry_run, consent)
 
     async def cancel(self, run_id: str, reason: str, grace_s: float | None) -> RunRecord:
         if grace_s is not None and not 0 <= grace_s <= 3600:
@@ -164,7 +168,7 @@ class Trainer:
         run = await self._not_over(run_id, "stopped")
         # What clients send when nobody gave a reason.
         words = "" if reason == FailureKind.USER_CANCEL else reason[:MAX_REASON]
-        return await self._supervisor.stop(run, words, grace_s)
+        return await self._uninterrupted.do(self._supervisor.stop(run, words, grace_s))
 
     async def pause(self, run_id: str) -> RunRecord:
         run = await self._not_over(run_id, "paused")
@@ -173,7 +177,7 @@ class Trainer:
                 f"The run is in state {run.record.state} and cannot be paused",
                 hint="only a run in state RDY or EXEC can be paused",
             )
-        return await self._supervisor.set_paused(run, True)
+        return await self._uninterrupted.do(self._supervisor.set_paused(run, True))
 
     async def unpause(self, run_id: str) -> RunRecord:
         run = await self._not_over(run_id, "resumed")
@@ -182,7 +186,7 @@ class Trainer:
                 f"The run is in state {run.record.state}, not paused",
                 hint="`mosaic pause RUN` pauses it",
             )
-        return await self._supervisor.set_paused(run, False)
+        return await self._uninterrupted.do(self._supervisor.set_paused(run, False))
 
     async def control(self, run_id: str, command: dict[str, Any]) -> dict[str, Any]:
         run = await self._not_over(run_id, "controlled")
@@ -323,9 +327,15 @@ class Trainer:
         return run
 
     async def _not_over(self, run_id: str, verb: str) -> ActiveRun:
-        run = self._supervisor.active.get(checked_run_id(run_id))
+        active = self._supervisor.active
+        run = active.get(checked_run_id(run_id))
         if run is None:
             record = await self._registry.get(run_id)
+            if not record.is_over:  # it was stored a moment ago, and is about to be queued
+                await self._reception.accepting.wait()
+                if run_id in active:
+                    return active[run_id]
+                record = await self._registry.get(run_id)
             raise RunStateError(
                 f"The run is over ({record.outcome}) and cannot be {verb}",
                 hint=f"see `mosaic show {run_id}`",

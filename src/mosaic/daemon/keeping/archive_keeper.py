@@ -56,7 +56,7 @@ class ArchiveKeeper:
                 while (piece := await asyncio.to_thread(stream.next)) is not None:
                     yield piece, size
             finally:
-                await self._custody.whole(asyncio.to_thread(stream.close))
+                await self._custody.uninterrupted.do(asyncio.to_thread(stream.close))
         finally:
             self._custody.archiving.remove(run_id)
         log.info("run.archived", run_id=run_id, bytes=size)
@@ -78,7 +78,7 @@ class ArchiveKeeper:
             raise
         if incoming is None:
             raise ConfigError("No archive was sent", hint="give a file", field="data")
-        return await self._custody.whole(self._import(incoming, max_bytes))
+        return await self._custody.uninterrupted.do(self._import(incoming, max_bytes))
 
     async def _import(self, incoming: IncomingFile, max_bytes: int) -> tuple[RunRecord, int, int]:
         parcel = Parcel(Path(f"{incoming.path}.parcel"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
 
 from mosaic.contracts.run_record import RunRecord
+from mosaic.daemon.background_tasks import Uninterrupted
 from mosaic.daemon.keeping.parcel import Parcel, give_configs, give_run, remove, take_configs
 from mosaic.daemon.keeping.trash import Trash
 from mosaic.daemon.registry.entry import RunEntry
@@ -16,10 +16,6 @@ from mosaic.daemon.registry.registry import Registry
 from mosaic.daemon.supervisor import Supervisor
 from mosaic.errors import MosaicError, RunStateError, StoreError
 from mosaic.paths import Home, checked_run_id
-
-T = TypeVar("T")
-
-LONGEST_GOODBYE_S = 5.0
 
 
 class Custody:
@@ -34,22 +30,11 @@ class Custody:
         self.archiving: list[str] = []
         # Set when the daemon stops: whoever works on a long file gives it up.
         self.is_ending = threading.Event()
-        self._running: set[asyncio.Task[Any]] = set()
-
-    async def whole(self, action: Coroutine[Any, Any, T]) -> T:
-        """Carry it out to its end, also when whoever asked for it goes away."""
-        task = asyncio.create_task(action)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
+        self.uninterrupted = Uninterrupted()
 
     async def close(self) -> None:
-        """What is not done soon is given up; the next start puts it right."""
         self.is_ending.set()
-        if self._running:
-            await asyncio.wait(self._running, timeout=LONGEST_GOODBYE_S)
-        for task in list(self._running):
-            task.cancel()
+        await self.uninterrupted.close()
 
     async def over(self, run_id: str, verb: str) -> RunRecord:
         record = await self.registry.get(checked_run_id(run_id))

@@ -30,7 +30,9 @@ class TrashKeeper:
         self._forget = forget
 
     async def delete(self, run_id: str, for_good: bool = False, reason: str = USER) -> Deletion:
-        return await self._custody.whole(self._delete(checked_run_id(run_id), for_good, reason))
+        return await self._custody.uninterrupted.do(
+            self._delete(checked_run_id(run_id), for_good, reason)
+        )
 
     async def _delete(self, run_id: str, for_good: bool, reason: str) -> Deletion:
         registry = self._custody.registry
@@ -87,7 +89,7 @@ class TrashKeeper:
             raise
 
     async def restore(self, run_id: str) -> RunRecord:
-        return await self._custody.whole(self._restore(checked_run_id(run_id)))
+        return await self._custody.uninterrupted.do(self._restore(checked_run_id(run_id)))
 
     async def _restore(self, run_id: str) -> RunRecord:
         async with self._custody.moving:
@@ -102,7 +104,7 @@ class TrashKeeper:
 
     async def empty(self, run_ids: Iterable[str] = ()) -> tuple[int, int]:
         """(bytes freed, runs); no ids mean everything."""
-        return await self._custody.whole(self._empty(tuple(dict.fromkeys(run_ids))))
+        return await self._custody.uninterrupted.do(self._empty(tuple(dict.fromkeys(run_ids))))
 
     async def _empty(self, run_ids: tuple[str, ...]) -> tuple[int, int]:
         freed = 0
