@@ -184,5 +184,5 @@ def _show_once(viewer: Viewer, fate: RunFate, arguments: argparse.Namespace) -> 
     # One row less: the prompt comes below.
     text = renderer.text(picture, room._replace(rows=max(1, room.rows - 1)))
     # Not said: the picture is made of orders to the terminal, our own.
-    print(text + line_of(view, arguments), flush=True)
+    print(text + line_of(view, arguments, fate.record), flush=True)
     return 0

@@ -14,6 +14,7 @@ from mosaic.cli.terminal import is_terminal, printable, say
 
 if TYPE_CHECKING:
     from mosaic.cli.run_fate import RunFate
+    from mosaic.contracts.run_record import RunRecord
     from mosaic.fastlane.viewer import View, Viewer
     from mosaic.frames.drawing import Renderer
     from mosaic.frames.recording import Recording
@@ -46,12 +47,12 @@ def open_terminal() -> Iterator[int]:
         os.close(fd)
 
 
-def line_of(view: View, arguments: argparse.Namespace, note: str = "") -> str:
-    from mosaic.frames.hud import hud_line, slots_text
+def line_of(view: View, arguments: argparse.Namespace, record: RunRecord, note: str = "") -> str:
+    from mosaic.frames.hud import NO_PROGRESS, hud_line, slots_text
 
     slots = slots_text(*watched_slots(arguments), len(view.metrics))
-    line = hud_line(view, slots, note)
-    return printable(line)
+    progress = record.progress if arguments.slot is None else NO_PROGRESS
+    return printable(hud_line(view, slots, note, progress))
 
 
 class LiveView:
@@ -80,7 +81,7 @@ class LiveView:
         finally:
             sentence = self._recording.close() if self._recording else ""
         if last is not None:
-            say(line_of(last, self._arguments))
+            say(line_of(last, self._arguments, self._fate.record))
         if sentence:
             # Ctrl-C is how a recording is ended.
             say(sentence)
@@ -114,7 +115,7 @@ class LiveView:
     def _draw(self, screen: Screen, view: View) -> None:
         notes = [self._recording.note() if self._recording else "", self._fate.record.waiting]
         note = "  ".join(filter(None, notes))
-        screen.show(view.picture, line_of(view, self._arguments, note))
+        screen.show(view.picture, line_of(view, self._arguments, self._fate.record, note))
 
     def _is_enough(self, view: View) -> bool:
         from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, STALLED

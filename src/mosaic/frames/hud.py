@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from mosaic.contracts.episode_statistics import EPISODES_IN_MEAN
+from mosaic.contracts.run_record import Progress
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.viewer import LIVE, View
 
 SEPARATOR = "  "
+NO_PROGRESS = Progress()
 
 
-def hud_line(view: View, slots: str, note: str = "") -> str:
-    """`slots` names what is watched, `note` says what else goes on."""
+def hud_line(view: View, slots: str, note: str = "", progress: Progress = NO_PROGRESS) -> str:
+    """`slots` names what is watched, `note` says what else goes on.
+
+    With the `progress` of the run the numbers are the run's, the same as everywhere, as soon as it
+    has any; else those of what is watched.
+    """
     metrics = [each for each in view.metrics if each is not None]
     parts = [view.status]
     if view.message and view.status != LIVE:
@@ -23,7 +30,9 @@ def hud_line(view: View, slots: str, note: str = "") -> str:
     if any(each.flags & EVALUATING for each in metrics):
         parts.append("(Eval)")
     if metrics:
-        parts += [slots, *_numbers(metrics)]
+        is_of_run = progress != NO_PROGRESS
+        numbers = _numbers_of_run(progress, metrics) if is_of_run else _numbers(metrics)
+        parts += [slots, *numbers]
     return SEPARATOR.join(parts)
 
 
@@ -32,6 +41,18 @@ def slots_text(first_slot: int, slot_count: int, shown: int) -> str:
     if slot_count == 1:
         return f"env {first_slot}"
     return f"{shown} env" if shown == 1 else f"{shown} envs"
+
+
+def _numbers_of_run(progress: Progress, metrics: Sequence[Metrics]) -> list[str]:
+    """Only the last reward is that of the environments in the picture."""
+    mean, speed = progress.mean_return, progress.steps_per_second
+    return [
+        f"step {progress.steps:,}",
+        f"episode {progress.episodes:,}",
+        f"reward {_short(sum(each.last_reward for each in metrics) / len(metrics))}",
+        f"mean({EPISODES_IN_MEAN}) {'–' if mean is None else _short(mean)}",
+        f"{'–' if speed is None else _short(speed)} steps/s",
+    ]
 
 
 def _numbers(metrics: Sequence[Metrics]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from mosaic.contracts.run_record import Progress
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, PAUSED_NOW, STALLED, WAITING, View
@@ -40,6 +41,15 @@ def test_several_environments_are_summed_and_averaged() -> None:
     assert hud_line(View(LIVE, metrics=several), "2 envs") == (
         "live  2 envs  step 30  episode 3  reward 2  return 15  300 steps/s"
     )
+
+
+def test_the_numbers_of_a_run_are_those_of_its_record() -> None:
+    progress = Progress(steps=5_000, episodes=40, mean_return=123.456, steps_per_second=9_876.5)
+    assert hud_line(View(LIVE, metrics=(METRICS,)), "1 env", progress=progress) == (
+        "live  1 env  step 5,000  episode 40  reward -1.5  mean(100) 123.5  9,876 steps/s"
+    )
+    early = hud_line(View(LIVE, metrics=(METRICS,)), "1 env", progress=Progress(steps=5))
+    assert early.endswith("step 5  episode 0  reward -1.5  mean(100) –  – steps/s")
 
 
 def test_a_note_comes_before_what_a_narrow_terminal_cuts_off() -> None:

@@ -12,6 +12,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedLayout, QVBoxLayout
 
 from mosaic.contracts.run_record import RunRecord
+from mosaic.frames.hud import NO_PROGRESS
 from mosaic.front.run_words import state_word
 from mosaic.gui.async_bridge import Task
 from mosaic.gui.live.clip_control import ClipControl
@@ -23,7 +24,7 @@ from mosaic.gui.live.picture_pane import PicturePane
 from mosaic.gui.live.snapshots import save_snapshot
 from mosaic.gui.stage.stage_page import StagePage
 from mosaic.gui.state.hud_evaluation import EvaluationBatch, EvaluationFile
-from mosaic.gui.state.hud_text import NO_PROGRESS, hud_of
+from mosaic.gui.state.hud_text import hud_of
 from mosaic.gui.state.live_frames import LiveFrames
 from mosaic.gui.state.live_situation import (
     Offer,

@@ -15,13 +15,12 @@ from mosaic.contracts.run_record import Progress
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, PAUSED_NOW, STALLED, WAITING
-from mosaic.frames.hud import slots_text
+from mosaic.frames.hud import NO_PROGRESS, slots_text
 from mosaic.front.human import amount
 from mosaic.gui.state.hud_evaluation import EvaluationBatch
 from mosaic.gui.state.live_frames import LiveFrames
 
 DOT = " · "
-NO_PROGRESS = Progress()
 RUN_HELP = (
     "Of the run: its steps and finished episodes, the last reward of the environments in the "
     f"picture, the {MEAN_RETURN_NAME}, and steps a second over about the last ten seconds"
