@@ -16,10 +16,13 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 # People activate the environment before they type `python`; some machines have none otherwise.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-# Daemons keep the folder of their sockets, one for each home. pytest's own stays where it is.
-os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
-os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="mosaic-tests-")
-atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
+# Daemons keep the folder of their sockets, one for each home. pytest's own stays where it is, and
+# its processes take that of the one that started them.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="mosaic-tests-")
+    Path(tempfile.tempdir).chmod(0o1777)  # as /tmp: some tests are about other users
+    atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 # Threads cost small networks more than they gain.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # A shell starts background jobs with the interrupt ignored, and every child would inherit that.

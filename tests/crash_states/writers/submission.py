@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mosaic.contracts.run_config import parse_run_config
+from mosaic.daemon.active_run import ActiveRun
 from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.machine import Capacity
@@ -46,8 +47,14 @@ def write(root: Path, announce: Announce) -> None:
 
 async def _write(home: Home, announce: Announce) -> None:
     registry = await Registry.open(home)
+    queue: list[ActiveRun] = []
     reception = Reception(
-        home, registry, cast("Any", None), SecretVault(home), Capacity(cpus=1, memory_mb=256)
+        home,
+        registry,
+        cast("Any", None),
+        SecretVault(home),
+        Capacity(cpus=1, memory_mb=256),
+        queue.append,
     )
     command = LaunchCommand(sys.executable, "script", arguments=("-c", "pass"))
     for key in KEYS:
