@@ -54,10 +54,6 @@ class Script:
     is_cleanrl: bool = False
     episodes_from: str = "line"  # "line", "monitor", or the tag that is logged once an episode
 
-    @property
-    def options(self) -> list[str]:
-        return ["--compat"] if self.is_cleanrl else []
-
 
 CLEANRL = {"is_cleanrl": True, "episodes_from": "charts/episodic_return"}
 ALL = (
@@ -86,10 +82,16 @@ class Truth:
 class Bench:
     def __init__(self, python: str, cleanrl: Path | None) -> None:
         self._python, self._cleanrl = python, cleanrl
+        version = subprocess.run(
+            [python, "-c", "import gymnasium; print(gymnasium.__version__)"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        self._is_old = version.startswith("0.")  # what CleanRL is written for
 
     def command(self, script: Script) -> list[str]:
-        folder = self._cleanrl if script.is_cleanrl else SCRIPTS
-        assert folder is not None
+        folder = self._cleanrl / "cleanrl" if script.is_cleanrl and self._cleanrl else SCRIPTS
         return [self._python, "measured.py", str(folder / script.words[0]), *script.words[1:]]
 
     def run(self, script: Script, folder: Path, home: str = "") -> float:
@@ -97,12 +99,16 @@ class Bench:
         (folder / "measured.py").write_text(MEASURED)
         command = self.command(script)
         variables = {**os.environ, "OMP_NUM_THREADS": "1"}
+        if script.is_cleanrl:
+            variables["PYTHONPATH"] = str(self._cleanrl)  # its buffers
         if home:
             variables["MOSAIC_HOME"] = home
             program = Path(sys.executable).with_name("mosaic")
-            watch = [str(program), "watch", "--name", script.name, *script.options]
+            watch = [str(program), "watch", "--name", script.name]
+            if script.is_cleanrl and not self._is_old:
+                watch.append("--compat")
             command = [*watch, "--env", "OMP_NUM_THREADS=1", "--", *command]
-        elif script.is_cleanrl:
+        elif script.is_cleanrl and not self._is_old:
             return float("nan")  # without the layer for older Gymnasium it is another training
         done = subprocess.run(
             command, cwd=folder, env=variables, text=True, capture_output=True, check=False
@@ -218,7 +224,13 @@ def main() -> None:
                     times.append(bench.run(script, again, its_home))
                 ratios.append(times[0] / times[1])
             if ratios:
-                print(f"    CPU time alone / watched: median {statistics.median(ratios):.4f}")
+                lowest, *_, highest = (
+                    statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 2
+                )
+                print(
+                    f"    CPU time alone / watched: median {statistics.median(ratios):.4f},"
+                    f" middle half {lowest:.4f} to {highest:.4f}"
+                )
         mosaic(home, "daemon", "stop")
     if failed:
         sys.exit(f"not whole: {', '.join(failed)}")
