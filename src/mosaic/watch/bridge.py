@@ -2,12 +2,13 @@
 ledgers of values and episodes.
 
 It lies in shared memory under the run's prefix, so that the run host removes it also when this
-process is killed.
+process is killed; where there is too little of that, on the disk.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import select
@@ -28,6 +29,8 @@ TICK_S = 0.5
 LOOK_S = 0.1  # between two looks at the ledgers
 # Somebody the script left behind may write for ever; what is in the pipe at the end is little.
 LAST_READ_S = 5.0
+# Ledgers of many processes need less; with less than this nobody else has enough either.
+MIN_MEMORY_BYTES = 32 * 2**20
 _CHUNK = 65_536
 _WIDE_PIPE = 1_048_576
 
@@ -37,14 +40,21 @@ def bridge_pipe(run_id: str, folder: Path = SHARED_MEMORY) -> Iterator[Path]:
     """A new named pipe in a folder of our own, which is gone when the context is left."""
     private = folder / f"{shared_memory_prefixes(run_id)[-1]}.bridge-{os.getpid()}"
     try:
+        if not has_room(folder):
+            raise OSError(errno.ENOSPC, "too little shared memory")
         private.mkdir(0o700)
-    except OSError:  # no shared memory here, or a name somebody else took
+    except OSError:  # no shared memory here, too little, or a name somebody else took
         private = Path(tempfile.mkdtemp(prefix="mosaic-bridge-"))
     try:
         os.mkfifo(private / "pipe", 0o600)
         yield private / "pipe"
     finally:
         shutil.rmtree(private, ignore_errors=True)
+
+
+def has_room(folder: Path) -> bool:
+    about = os.statvfs(folder)
+    return about.f_bavail * about.f_frsize >= MIN_MEMORY_BYTES
 
 
 class Bridge:

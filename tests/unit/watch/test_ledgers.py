@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import mmap
 import os
 import threading
 from collections.abc import Iterator
@@ -104,7 +106,18 @@ def test_memory_of_what_was_read_is_given_back(stage: Stage) -> None:
     assert used <= 2 * WINDOW_RECORDS * RECORD.size + HEAD_BYTES
 
 
-def test_the_ring_goes_on_where_it_began(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+class Unpunched(mmap.mmap):
+    """Of a file system that keeps the blocks of its files."""
+
+    def madvise(self, *arguments: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+
+@pytest.mark.parametrize("memory", [mmap.mmap, Unpunched])
+def test_the_ring_goes_on_where_it_began(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, memory: type[mmap.mmap]
+) -> None:
+    monkeypatch.setattr("mosaic.watch.ledgers.mmap.mmap", memory)
     ring = 4 * WINDOW_RECORDS
     for module in ("mosaic.contracts.ledger", "mosaic.injection.ledger_writer"):
         monkeypatch.setattr(f"{module}.RING_RECORDS", ring)
