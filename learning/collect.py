@@ -17,9 +17,9 @@ def main() -> int:
     known = {item.name: item for item in EXPERIMENTS}
     seeds: dict[str, list[Seed]] = {}
     for path in files:
-        for found in json.loads(Path(path).read_text()):
-            seed = Seed(**found["seed"], steps=found["steps"])
-            seeds.setdefault(found["experiment"], []).append(seed)
+        found = json.loads(Path(path).read_text())
+        seed = Seed(**found["seed"], steps=found["steps"])
+        seeds.setdefault(found["experiment"], []).append(seed)
     results = load()
     for name, of_experiment in seeds.items():
         ordered = tuple(sorted(of_experiment, key=lambda seed: seed.seed))
