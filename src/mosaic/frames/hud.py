@@ -14,16 +14,15 @@ SEPARATOR = "  "
 
 def hud_line(view: View, slots: str, note: str = "") -> str:
     """`slots` names what is watched, `note` says what else goes on."""
-    metrics = [each for each in view.metrics if each is not None]
     parts = [view.status]
     if view.message and view.status != LIVE:
         parts[0] += f": {view.message}"
     if note:
         parts.append(note)  # before the numbers: a narrow terminal cuts off what is last
-    if any(each.flags & EVALUATING for each in metrics):
+    if any(each.flags & EVALUATING for each in view.metrics):
         parts.append("(Eval)")
-    if metrics:
-        parts += [slots, *_numbers(metrics)]
+    if view.metrics:
+        parts += [slots, *_numbers(view.metrics)]
     return SEPARATOR.join(parts)
 
 

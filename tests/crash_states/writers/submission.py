@@ -47,7 +47,12 @@ def write(root: Path, announce: Announce) -> None:
 async def _write(home: Home, announce: Announce) -> None:
     registry = await Registry.open(home)
     reception = Reception(
-        home, registry, cast("Any", None), SecretVault(home), Capacity(cpus=1, memory_mb=256)
+        home,
+        registry,
+        cast("Any", None),
+        SecretVault(home),
+        Capacity(cpus=1, memory_mb=256),
+        enqueue=lambda run: None,
     )
     command = LaunchCommand(sys.executable, "script", arguments=("-c", "pass"))
     for key in KEYS:
