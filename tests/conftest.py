@@ -19,6 +19,7 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 # Daemons keep the folder of their sockets, one for each home. pytest's own stays where it is.
 os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
 os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="mosaic-tests-")
+os.chmod(tempfile.tempdir, 0o1777)  # open to other users, as the one it stands for
 atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 # Threads cost small networks more than they gain.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
