@@ -84,6 +84,7 @@ def _runs_per_second(daemon: DaemonHarness, report: Report) -> None:
 def _idle_cost(daemon: DaemonHarness, report: Report) -> None:
     daemon.client.health()
     info = read_json(daemon.home.daemon_info)
+    assert info is not None
     pid = ProcessIdentity.from_dict(info).pid
     before = _cpu_s(pid)
     time.sleep(IDLE_S)

@@ -120,8 +120,8 @@ def train(case: Case) -> tuple[list[End], Spent]:
     from cleanrl_worker.launcher import parse_arguments
     from cleanrl_worker.registry import find_algorithm
 
-    live_view.Lane = MutableLane  # type: ignore[misc]
-    lane.Tap = TimedTap  # type: ignore[misc]
+    vars(live_view).update(Lane=MutableLane)
+    vars(lane).update(Tap=TimedTap)
     algorithm = find_algorithm(case.algo)
     given = {"env_id": case.env_id, "total_timesteps": 1_000_000_000, "threads": 1, **case.flags}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]

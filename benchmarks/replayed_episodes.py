@@ -25,7 +25,8 @@ from cleanrl_worker.registry import find_algorithm
 from cleanrl_worker.replay import make_environment
 from mosaic.contracts.recording_file import recording_name
 from mosaic.contracts.replay import EpisodeStart
-from mosaic.telemetry.recordings import RecordedEpisode, read_episode, recorded_episodes
+from mosaic.telemetry.recorded_episode import RecordedEpisode
+from mosaic.telemetry.recordings import read_episode, recorded_episodes
 
 
 @dataclass(frozen=True)

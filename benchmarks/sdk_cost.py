@@ -124,7 +124,12 @@ def contenders(folder: Path) -> tuple[list[Contender], Callable[[], object]]:
         Contender("should_stop", sdk_should_stop, nothing),
         Contender("(empty loop)", empty_loop, nothing),
     ]
-    return listed, lambda: (journal.close(), file.close())
+
+    def close() -> None:
+        journal.close()
+        file.close()
+
+    return listed, close
 
 
 def median_costs(events: int, repeats: int) -> dict[str, Cost]:

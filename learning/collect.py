@@ -17,9 +17,8 @@ def main() -> int:
     known = {item.name: item for item in EXPERIMENTS}
     seeds: dict[str, list[Seed]] = {}
     for path in files:
-        for found in json.loads(Path(path).read_text()):
-            seed = Seed(**found["seed"], steps=found["steps"])
-            seeds.setdefault(found["experiment"], []).append(seed)
+        name, seed = read_seed(Path(path))
+        seeds.setdefault(name, []).append(seed)
     results = load()
     for name, of_experiment in seeds.items():
         ordered = tuple(sorted(of_experiment, key=lambda seed: seed.seed))
@@ -27,6 +26,12 @@ def main() -> int:
     store(results)
     draw(results, {known[name].algo for name in seeds})
     return 0
+
+
+def read_seed(path: Path) -> tuple[str, Seed]:
+    """The name of the experiment, and one training of it."""
+    found = json.loads(path.read_text())
+    return found["experiment"], Seed(**found["seed"], steps=found["steps"])
 
 
 if __name__ == "__main__":

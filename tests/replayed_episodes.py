@@ -9,7 +9,8 @@ import numpy as np
 
 from cleanrl_worker.replay import make_environment
 from mosaic.contracts.replay import EpisodeStart, Moment
-from mosaic.telemetry.recordings import RecordedEpisode, read_episode
+from mosaic.telemetry.recorded_episode import RecordedEpisode
+from mosaic.telemetry.recordings import read_episode
 
 
 def recorded(folder: Path, number: int, attempt: int | None = None) -> RecordedEpisode:

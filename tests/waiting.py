@@ -9,7 +9,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(predicate: Callable[[], T], timeout_s: float = 10.0, what: str = "condition") -> T:
+def wait_until(
+    predicate: Callable[[], T | None], timeout_s: float = 10.0, what: str = "condition"
+) -> T:
     """The first truthy value of the predicate; fails the test when none comes in time."""
     deadline = time.monotonic() + timeout_s
     while True:

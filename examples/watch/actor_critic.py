@@ -12,6 +12,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import torch
+from gymnasium.spaces import flatdim
 from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
@@ -27,8 +28,8 @@ def main() -> None:
 
     torch.manual_seed(args.seed)
     envs = gym.vector.AsyncVectorEnv([lambda: gym.make(args.env)] * args.envs)
-    body = nn.Sequential(nn.Linear(envs.single_observation_space.shape[0], 64), nn.Tanh())
-    actor, critic = nn.Linear(64, int(envs.single_action_space.n)), nn.Linear(64, 1)
+    body = nn.Sequential(nn.Linear(flatdim(envs.single_observation_space), 64), nn.Tanh())
+    actor, critic = nn.Linear(64, flatdim(envs.single_action_space)), nn.Linear(64, 1)
     model = nn.ModuleDict({"body": body, "actor": actor, "critic": critic})
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     writer = SummaryWriter(f"runs/a2c-seed{args.seed}")
@@ -55,9 +56,9 @@ def main() -> None:
             alive.append(torch.as_tensor(~is_over, dtype=torch.float32))
         with torch.no_grad():
             target = critic(body(torch.as_tensor(observation, dtype=torch.float32))).squeeze(-1)
-        targets = []
-        for reward, still in zip(reversed(rewards), reversed(alive), strict=True):
-            target = reward + 0.99 * still * target
+        targets: list[torch.Tensor] = []
+        for gained, still in zip(reversed(rewards), reversed(alive), strict=True):
+            target = gained + 0.99 * still * target
             targets.insert(0, target)
         advantage = torch.stack(targets) - torch.stack(values)
         policy_loss = -(torch.stack(log_probs) * advantage.detach()).mean()

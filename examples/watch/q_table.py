@@ -11,6 +11,7 @@ import hashlib
 import gymnasium as gym
 import numpy as np
 import wandb
+from gymnasium.spaces import flatdim
 
 
 def main() -> None:
@@ -25,7 +26,7 @@ def main() -> None:
     run = wandb.init(project="q-table", mode="offline", config=vars(args))
     rng = np.random.default_rng(args.seed)
     env = gym.make(args.env)
-    q = np.zeros((int(env.observation_space.n), int(env.action_space.n)))
+    q = np.zeros((flatdim(env.observation_space), flatdim(env.action_space)))
     wins: list[float] = []
     for episode in range(args.episodes):
         epsilon = max(0.05, 1.0 - episode / (0.6 * args.episodes))

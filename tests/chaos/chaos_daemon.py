@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ class ChaosDaemon(DaemonHarness):
     def remove_control_groups(self) -> None:
         """As a reboot does; for attempts that were made to look like those of an earlier boot."""
         for group in self.control_groups():
-            wait_until(lambda group=group: remove_group(str(group)), 5, f"{group} to be empty")
+            wait_until(partial(remove_group, str(group)), 5, f"{group} to be empty")
 
     def secret_files(self) -> list[Path]:
         return [path for name in self.shared_memory() for path in Path("/dev/shm", name).iterdir()]

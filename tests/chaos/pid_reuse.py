@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from mosaic.processes import identity_of, is_alive, send_signal
@@ -58,6 +59,10 @@ def signal_a_reused_pid() -> bool:
     return was_hit
 
 
+def is_reaped(pid: int) -> bool:
+    return os.waitpid(pid, os.WNOHANG)[0] == pid
+
+
 def recover_a_run_with_reused_pids(daemon: ChaosDaemon) -> bool:
     """Whether recovery hit the strangers that have the pids of a dead run host and worker."""
     run_id = daemon.submit_python(SLEEPER)
@@ -65,7 +70,7 @@ def recover_a_run_with_reused_pids(daemon: ChaosDaemon) -> bool:
     daemon.kill()
     os.kill(live.host.pid, signal.SIGKILL)
     for pid in (live.host.pid, live.worker.pid):  # orphans of the daemon are ours here
-        wait_until(lambda pid=pid: os.waitpid(pid, os.WNOHANG)[0] == pid, 10, f"the end of {pid}")
+        wait_until(partial(is_reaped, pid), 10, f"the end of {pid}")
     strangers = [stranger_with(live.host.pid), stranger_with(live.worker.pid)]
     daemon.start()
     over = daemon.wait_over(run_id)

@@ -104,10 +104,12 @@ class Submitters:
     def work(self, orders: Iterator[Order]) -> None:
         with TrainerClient(self._daemon.home, autostart=False) as client:
             for order in orders:
-                with self._changed:
-                    due = order.number / len(self._orders)
-                    self._changed.wait_for(lambda due=due: self._share >= due, 300)
+                self._wait_for_share(order.number / len(self._orders))
                 self._submit(client, order)
+
+    def _wait_for_share(self, due: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._share >= due, 300)
 
     def _submit(self, client: TrainerClient, order: Order) -> None:
         document = run_document(**self._daemon.with_canary(order.document()))

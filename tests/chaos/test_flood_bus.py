@@ -70,8 +70,7 @@ def subscribers(
         for number, window in enumerate(windows)
     ]
     try:
-        for client in clients:
-            wait_until(lambda client=client: client.has_begun, 60, "subscribers")
+        wait_until(lambda: all(client.has_begun for client in clients), 60, "subscribers")
         yield clients
     finally:
         for client in clients:
@@ -112,8 +111,11 @@ def test_flood_reaches_every_subscriber_or_is_declared(tmp_path: Path) -> None:
             for run_id in runs:
                 assert daemon.wait_over(run_id, timeout_s=120).outcome == "succeeded"
             hung.process.send_signal(signal.SIGCONT)
-            for client in (hung, *others):
-                wait_until(lambda client=client: client.is_done, 120, "every subscriber's end")
+            wait_until(
+                lambda: all(client.is_done for client in (hung, *others)),
+                120,
+                "every subscriber's end",
+            )
         stored, rate = stored_events(daemon, runs)
         coalesced = [assert_accounts_for_all(client, stored) for client in (hung, *others)]
         before, after = latencies(others, running), latencies(others, frozen)

@@ -186,7 +186,8 @@ ANSWERS = {
 
 def answer(channel: grpc.Channel, method: Any, request: Any) -> grpc.StatusCode:
     path = f"/{method.containing_service.full_name}/{method.name}"
-    answers = channel.stream_stream(path)(iter([request.SerializeToString()]), timeout=20)
+    send = channel.stream_stream(path, None, None)
+    answers = send(iter([request.SerializeToString()]), timeout=20)
     try:
         for _ in answers:
             answers.cancel()

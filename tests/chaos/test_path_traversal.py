@@ -51,7 +51,7 @@ LIST = "[]"
 def call(channel: grpc.Channel, method: MethodDescriptor, request: Any) -> grpc.StatusCode:
     """How a call ends; of an answer that never ends, only the first message is awaited."""
     send = channel.stream_stream(
-        f"/{SERVICE.full_name}/{method.name}", lambda message: message.SerializeToString()
+        f"/{SERVICE.full_name}/{method.name}", lambda message: message.SerializeToString(), None
     )
     answers = send(iter([request]), timeout=30)
     try:
@@ -113,6 +113,7 @@ def document_with(path: FieldPath, text: str) -> dict[str, Any]:
         value = [text]
     place = document
     for folder in folders:
+        assert folder is not None  # only the last part may stand for any name
         place = place.setdefault(folder, {})
     place[text if name is None else name] = value
     return document

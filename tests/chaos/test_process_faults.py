@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -159,8 +160,9 @@ def test_a_control_group_ends_what_wiped_its_environment_when_the_host_is_killed
             live = daemon.live(run_id)
             if live.containment != "cgroup" or not _has_cgroup_kill(daemon):
                 pytest.skip("no cgroup v2 that we may use: such processes cannot be found")
-            said = wait_until(lambda run_id=run_id: _two_children(daemon.output(run_id)), 20)
-            wait_until(lambda said=said: all(map(_is_sleep, said)), 10, "their new programs")
+            said = wait_until(partial(_two_children, daemon, run_id), 20)
+            for pid in said:
+                wait_until(partial(_is_sleep, pid), 10, "its new program")
             kill(live.host.pid)
             assert label(daemon.wait_over(run_id)) == "failed lost"
             survivors += sum(map(is_running, said))
@@ -176,8 +178,9 @@ def _has_cgroup_kill(daemon: ChaosDaemon) -> bool:
     return any((group / "cgroup.kill").exists() for group in daemon.control_groups())
 
 
-def _two_children(said: str) -> list[int]:
-    pids = [int(line.split()[1]) for line in said.splitlines() if line.startswith("child")]
+def _two_children(daemon: ChaosDaemon, run_id: str) -> list[int]:
+    lines = daemon.output(run_id).splitlines()
+    pids = [int(line.split()[1]) for line in lines if line.startswith("child")]
     return pids if len(pids) == 2 else []
 
 
@@ -198,7 +201,7 @@ def test_a_run_host_killed_while_it_starts_never_runs_the_worker_twice(tmp_path:
             proof = tmp_path / str(number)
             known = {child.pid for child in psutil.Process(daemon.process.pid).children()}
             run_id = daemon.submit_python(PROVES_ITS_START, str(proof), "0.3")
-            host = wait_until(lambda known=known: _new_child(daemon, known), 10, "a run host")
+            host = wait_until(partial(_new_child, daemon, known), 10, "a run host")
             folder = daemon.attempt(run_id).directory
             moment = folder / moments[number % len(moments)]
             wait_until(moment.exists, 10, str(moment))
@@ -223,6 +226,10 @@ def _new_child(daemon: ChaosDaemon, known: set[int]) -> int | None:
     return None
 
 
+def _is_stalled(daemon: ChaosDaemon, run_id: str, expected: bool) -> bool:
+    return bool(daemon.client.get_run(run_id).stalled) == expected
+
+
 def test_a_stopped_worker_is_flagged_but_not_killed_and_can_be_canceled() -> None:
     grace_s = 2.0
     with chaos_daemon() as daemon:
@@ -234,14 +241,14 @@ def test_a_stopped_worker_is_flagged_but_not_killed_and_can_be_canceled() -> Non
             pid = daemon.live(run_id).worker.pid
             os.kill(pid, signal.SIGSTOP)
             since = time.monotonic()
-            wait_until(lambda run_id=run_id: daemon.client.get_run(run_id).stalled, 20, "a flag")
+            wait_until(partial(_is_stalled, daemon, run_id, True), 20, "a flag")
             flagged.append(time.monotonic() - since)
             time.sleep(2)  # time enough for a hasty watchdog
             assert is_running(pid)
             assert daemon.client.get_run(run_id).attempt == 1
             os.kill(pid, signal.SIGCONT)
             since = time.monotonic()
-            wait_until(lambda run_id=run_id: not daemon.client.get_run(run_id).stalled, 6, "clear")
+            wait_until(partial(_is_stalled, daemon, run_id, False), 6, "clear")
             cleared.append(time.monotonic() - since)
         stubborn = daemon.submit_script("hangs")
         daemon.wait_for_output(stubborn, "ready")

@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -21,7 +22,7 @@ from mosaic.errors import ConfigError, TrainerUnreachableError, UnauthenticatedE
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests.chaos.announced_workers import announce_workers, emitting, printing
 from tests.chaos.certificates import Authority
-from tests.chaos.chaos_daemon import chaos_daemon, python_run
+from tests.chaos.chaos_daemon import ChaosDaemon, chaos_daemon, python_run
 from tests.chaos.figures import record
 from tests.daemon_harness import MISBEHAVING, run_document
 from tests.waiting import wait_until
@@ -83,6 +84,10 @@ def leaking_runs(variable: str) -> list[dict[str, object]]:
     ]
 
 
+def attempts_of(daemon: ChaosDaemon, run_id: str) -> int:
+    return daemon.client.get_run(run_id).attempt
+
+
 @pytest.mark.parametrize("variable", ["WANDB_API_KEY", "MY_LICENCE"])
 def test_secret_reaches_the_worker_and_nothing_else(variable: str) -> None:
     # A quote and a backslash: it looks different wherever it stands in JSON.
@@ -96,7 +101,7 @@ def test_secret_reaches_the_worker_and_nothing_else(variable: str) -> None:
                 for changes in leaking_runs(variable)
             ]
             for run_id in runs:
-                wait_until(lambda run_id=run_id: daemon.client.get_run(run_id).attempt, 20, run_id)
+                wait_until(partial(attempts_of, daemon, run_id), 20, run_id)
             daemon.kill()
             daemon.start()
             records = [daemon.wait_over(run_id, timeout_s=60) for run_id in runs]
@@ -146,7 +151,7 @@ def assert_nowhere(value: str, folders: list[Path]) -> int:
 
 def call(channel: grpc.Channel, method: str, metadata: Metadata, body: bytes) -> grpc.StatusCode:
     """How any method, of whatever kind, answers to one message; the first answer is enough."""
-    answers = channel.stream_stream(method)(iter([body]), metadata=metadata, timeout=20)
+    answers = channel.stream_stream(method, None, None)(iter([body]), metadata=metadata, timeout=20)
     try:
         for _ in answers:
             answers.cancel()

@@ -59,13 +59,13 @@ def test_stopped_client_harms_nobody_and_misses_nothing(tmp_path: Path) -> None:
             before, after = measure_by_turns(prober, follower)
             rss_before, prober.rss_mb = prober.rss_mb, 0.0
             # So long that the daemon gives up the connection of whoever does not answer.
-            for each in (follower, quiet):
-                each.process.send_signal(signal.SIGSTOP)
+            for client in (follower, quiet):
+                client.process.send_signal(signal.SIGSTOP)
             after += prober.measure(stopped_s)
             growth = prober.rss_mb - rss_before
             received = len(follower.sequence)
-            for each in (follower, quiet):
-                each.process.send_signal(signal.SIGCONT)
+            for client in (follower, quiet):
+                client.process.send_signal(signal.SIGCONT)
             for each in (run_id, quiet_id):
                 daemon.wait_over(each, timeout_s=60)
             wait_until(lambda: follower.is_done and quiet.is_done, 30, "both to catch up")

@@ -230,9 +230,11 @@ def test_a_stranger_with_the_pid_of_a_dead_run_is_never_signalled(
         runs = {name: daemon.submit_python(SLEEPER) for name in forgeries}
         lives = {name: daemon.live(run_id) for name, run_id in runs.items()}
         daemon.kill()
-        for name, live in lives.items():
+        for live in lives.values():
             os.kill(live.host.pid, signal.SIGKILL)
-            wait_until(lambda live=live: not is_running(live.worker.pid), 5, "the worker's end")
+        workers = [live.worker.pid for live in lives.values()]
+        wait_until(lambda: not any(map(is_running, workers)), 5, "the workers' ends")
+        for name, live in lives.items():
             _forge(daemon, runs[name], live, forgeries[name])
         with _held_lock(daemon.attempt(runs["locked"]).lock):  # this one seems to be alive
             daemon.start()
@@ -264,7 +266,9 @@ def _forge(daemon: ChaosDaemon, run_id: str, live: LiveRecord, identity: Process
     files = daemon.attempt(run_id)
     forged = {**live.to_dict(), "host": identity.to_dict(), "worker": identity.to_dict()}
     atomic_write_json(files.live, forged)
-    atomic_write_json(files.claim, {**read_json(files.claim), **identity.to_dict()})
+    claim = read_json(files.claim)
+    assert claim is not None
+    atomic_write_json(files.claim, {**claim, **identity.to_dict()})
 
 
 def test_a_pid_that_was_really_given_to_a_stranger_is_never_signalled(tmp_path: Path) -> None:

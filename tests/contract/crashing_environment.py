@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 
 
-class Crashing(gymnasium.Env[int, int]):
+class Crashing(gymnasium.Env[Any, Any]):
     observation_space = gymnasium.spaces.Discrete(2)
     action_space = gymnasium.spaces.Discrete(2)
     steps = 0
@@ -26,4 +26,4 @@ class Crashing(gymnasium.Env[int, int]):
         return 0, 0.0, False, False, {}
 
 
-gymnasium.register("Crashing-v0", entry_point=Crashing)
+gymnasium.register("Crashing-v0", entry_point=f"{__name__}:Crashing")

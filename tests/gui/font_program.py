@@ -26,7 +26,10 @@ def main() -> None:
     window = application.window
     window.show()
     qt.processEvents()
-    texts = [*window.findChildren(QLabel), *window.findChildren(QAbstractButton)]
+    texts: list[QLabel | QAbstractButton] = [
+        *window.findChildren(QLabel),
+        *window.findChildren(QAbstractButton),
+    ]
     shown = [item for item in texts if item.isVisible() and item.text()]
     print(
         json.dumps(

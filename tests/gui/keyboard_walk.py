@@ -70,7 +70,8 @@ def nameless(window: QMainWindow) -> list[str]:
 
 
 def describe(widget: QWidget) -> str:
-    parents, parent = [], widget.parentWidget()
+    parents: list[str] = []
+    parent = widget.parentWidget()
     while parent is not None and len(parents) < 4:
         parents.append(parent.objectName() or type(parent).__name__)
         parent = parent.parentWidget()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
@@ -21,11 +23,15 @@ def sizes(application: Application) -> DockSizes:
     )
 
 
+def has_sizes(application: Application, wanted: DockSizes) -> bool:
+    return sizes(application) == wanted
+
+
 def test_panels_grow_and_shrink_with_the_window(lonely: Application, qtbot: QtBot) -> None:
     for width, height in (LARGE, SMALL, LARGE):
         lonely.window.resize(width, height)
         wanted = dock_sizes(width, height)
-        qtbot.waitUntil(lambda wanted=wanted: sizes(lonely) == wanted, timeout=WAIT_MS)
+        qtbot.waitUntil(partial(has_sizes, lonely, wanted), timeout=WAIT_MS)
 
 
 def test_a_panel_that_was_dragged_keeps_its_size(lonely: Application, qtbot: QtBot) -> None:

@@ -136,8 +136,8 @@ def test_tab_goes_from_top_to_bottom(qtbot: QtBot, widget: SchemaForm) -> None:
     widget.activateWindow()
     order = [editor(widget, name) for name in ("steps", "mode", "track", "rate", "notes")]
     chain: list[QWidget] = []
-    item = order[0]
-    while item not in chain:
+    item: QWidget | None = order[0]
+    while item is not None and item not in chain:
         chain.append(item)
         item = item.nextInFocusChain()
     places = [chain.index(item) for item in order]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from mosaic.front.catalogue import algorithms
 from mosaic.front.play_config import is_played
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
+from mosaic.gui.play.game_panel import GamePanel
 from mosaic.gui.play.play_view import PlayView
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Mode, Page, PlayTarget, PolicyTarget
@@ -101,6 +103,10 @@ def test_a_person_plays_and_the_episodes_can_be_replayed(
     assert verdicts(daemon, run_id) == ["identical", "identical"]
 
 
+def has_reached(game: GamePanel, step: int) -> bool:
+    return game.now.step == step
+
+
 def test_turn_based_games_wait_for_each_key(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
@@ -108,7 +114,7 @@ def test_turn_based_games_wait_for_each_key(
     game, canvas = view.game, view.game.picture.canvas
     for count in (1, 2):
         qtbot.keyClick(canvas, Key.Key_Left)
-        qtbot.waitUntil(lambda count=count: game.now.step == count, timeout=WAIT_MS)
+        qtbot.waitUntil(partial(has_reached, game, count), timeout=WAIT_MS)
     assert view.session is not None
     run_id = view.session.run_id
     qtbot.mouseClick(game.end_button, Qt.MouseButton.LeftButton)
@@ -274,7 +280,7 @@ def test_what_cannot_be_played_offers_something_else(
     assert isinstance(view, PlayView)
     assert view.message.title.text() == "Not with a keyboard"
     offer = view.message.findChild(QPushButton, "play-first-choice")
-    assert offer.text() == "Watch a policy instead"
+    assert offer is not None and offer.text() == "Watch a policy instead"
     asked: list[str] = []
     state.tab_asked.connect(asked.append)
     qtbot.mouseClick(offer, Qt.MouseButton.LeftButton)

@@ -238,7 +238,8 @@ def test_an_unexpected_error_is_told_and_the_window_stays(
     lonely.state.said.connect(said.append)
     lonely.state.tab_asked.connect(_divide_by_zero)
     errors = UnexpectedErrors(lonely.state, "the.log")
-    for fail in (lambda: lonely.state.ask_tab("x"), _refuse):
+    failures: tuple[Callable[[], object], ...] = (lambda: lonely.state.ask_tab("x"), _refuse)
+    for fail in failures:
         try:
             fail()
         except Exception as error:  # noqa: BLE001 (as Python hands it to the hook)

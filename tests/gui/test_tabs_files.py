@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices
 from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.manifest import AnalyticsManifest, TensorBoardArtifact, WandbArtifact
@@ -18,7 +19,7 @@ from mosaic.contracts.tensorboard_records import ScalarRecords, file_start
 from mosaic.files import atomic_write
 from mosaic.gui.application import Application
 from mosaic.gui.state.tensorboard_view import BoardState
-from mosaic.gui.tabs import opening, wandb_sync_box
+from mosaic.gui.tabs import wandb_sync_box
 from mosaic.gui.tabs.tensorboard_tab import TensorBoardTab
 from mosaic.gui.tabs.trials_tab import TrialsTab
 from mosaic.gui.tabs.videos_tab import VideosTab
@@ -37,7 +38,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(url.toString())
         return True
 
-    monkeypatch.setattr(opening.QDesktopServices, "openUrl", open_url)
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
     return found
 
 

@@ -118,8 +118,8 @@ def test_nothing_is_cut_off_in_the_narrowest_window(qtbot: QtBot, lonely: Applic
     lonely.window.resize(lonely.window.minimumSizeHint())
     qtbot.waitUntil(page.recent.isVisible, timeout=WAIT_MS)
     room = page.findChild(QScrollArea)
-    assert room is not None
-    assert room.widget().minimumSizeHint().width() <= room.viewport().width()
+    assert room is not None and (content := room.widget()) is not None
+    assert content.minimumSizeHint().width() <= room.viewport().width()
 
 
 def test_cards_wait_while_the_daemon_is_away(lonely: Application) -> None:

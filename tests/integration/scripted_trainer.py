@@ -89,7 +89,7 @@ class ServerThread:
         self._server = grpc.aio.server(
             interceptors=[ErrorInterceptor(), TokenInterceptor(TOKEN)], options=CHANNEL_OPTIONS
         )
-        add_TrainerServicer_to_server(self.trainer, self._server)  # type: ignore[no-untyped-call]
+        add_TrainerServicer_to_server(self.trainer, self._server)
         self.home.daemon_socket.unlink(missing_ok=True)
         self._server.add_insecure_port(f"unix:{self.home.daemon_socket}")
         self.address = listen_on_tcp(self._server, TcpAddress("127.0.0.1", 0, self._tls))

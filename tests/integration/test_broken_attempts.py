@@ -75,14 +75,14 @@ def broken_and_restarted(
     harness.kill()
     for run_id in killed.values():
         os.kill(processes[run_id].host.pid, signal.SIGKILL)
-    for run_id in killed.values():
-        wait_until(lambda of=run_id: not is_alive(processes[of].worker), 10, "a worker's death")
+    workers = [processes[run_id].worker for run_id in killed.values()]
+    wait_until(lambda: not any(map(is_alive, workers)), 10, "the workers' deaths")
     for name, break_it in DAMAGES.items():
         for run_id in (live[name], ended[name], killed[name]):
             break_it(harness.home.run(run_id).attempt(1), run_id, stranger)
     now.touch()
-    for run_id in ended.values():
-        wait_until(lambda of=run_id: not is_alive(processes[of].host), 30, "a host's end")
+    hosts = [processes[run_id].host for run_id in ended.values()]
+    wait_until(lambda: not any(map(is_alive, hosts)), 30, "the hosts' ends")
     harness.start()
     over = [*ended.values(), *killed.values()]
     final = {run_id: harness.wait_over(run_id) for run_id in over}

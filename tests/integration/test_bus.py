@@ -76,8 +76,8 @@ def test_clients_of_any_speed_account_for_every_event(
         daemon.client.stop_run(run_id, grace_s=10)
         wait_until(lambda: fast.is_done, 20, "the fast one to be done")
         frozen.process.send_signal(signal.SIGCONT)
-        for client in (slow, patient, frozen):
-            wait_until(lambda client=client: client.is_done, 20, "the others to be done")
+        others = (slow, patient, frozen)
+        wait_until(lambda: all(client.is_done for client in others), 20, "the others to be done")
     sent = written(daemon, run_id)
     for client in (fast, slow, patient, frozen):
         assert_accounts_for_all(client, run_id, sent)
@@ -107,8 +107,7 @@ def test_subscription_outlives_a_killed_daemon(daemon: DaemonHarness, tmp_path: 
         before = of_all.steps(run_id)
         wait_until(lambda: of_all.steps(run_id) > before + 500, 20, "events after the kill")
         daemon.client.stop_run(run_id, grace_s=10)
-        for client in (ample, scarce):
-            wait_until(lambda client=client: client.is_done, 30, "subscribers to be done")
+        wait_until(lambda: ample.is_done and scarce.is_done, 30, "subscribers to be done")
         wait_until(lambda: of_all.account["runs"][run_id]["ended"], 20, "the end of the run")
         seen_by_all = of_all.account["runs"][run_id]
     sent = written(daemon, run_id)
@@ -132,12 +131,13 @@ def test_runs_that_began_while_the_daemon_was_away_are_followed_from_their_start
         daemon.wait_over(passed_by)
         client.process.send_signal(signal.SIGCONT)
         daemon.client.stop_run(known, grace_s=5)
-        for run_id in (known, passed_by):
-            wait_until(
-                lambda run_id=run_id: client.account["runs"].get(run_id, {}).get("ended"),
-                30,
-                "the ends of both",
-            )
+        wait_until(
+            lambda: all(
+                client.account["runs"].get(run_id, {}).get("ended") for run_id in (known, passed_by)
+            ),
+            30,
+            "the ends of both",
+        )
         assert_accounts_for_all(client, passed_by, written(daemon, passed_by))
         seen = client.account["runs"][known]
         assert (seen["repeated"], seen["skipped"]) == (0, 0)

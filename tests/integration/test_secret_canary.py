@@ -155,7 +155,7 @@ def test_events_that_are_published_by_grpc_are_masked_without_changing_their_len
     daemon.wait_for(run_id, "RDY")
     attempt = daemon.home.run(run_id).attempt(1)
     with grpc.insecure_channel(f"unix:{daemon.home.daemon_socket}") as channel:
-        stub = TrainerStub(channel)  # type: ignore[no-untyped-call]
+        stub = TrainerStub(channel)
         session = stub.RegisterWorker(
             pb.RegisterWorkerRequest(
                 run_id=run_id,

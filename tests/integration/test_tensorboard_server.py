@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -123,6 +124,10 @@ def read_document(process: subprocess.Popen[str]) -> Any:
     return json.loads("".join(lines))
 
 
+def is_session_over(leader: int) -> bool:
+    return not session_of(leader)
+
+
 def test_nothing_is_left_however_the_command_ends(
     daemon: DaemonHarness, shown_run: str, tmp_path: Path
 ) -> None:
@@ -139,7 +144,7 @@ def test_nothing_is_left_however_the_command_ends(
             os.kill(process.pid, number)
             process.wait(15)
             assert process.returncode == (0 if number is signal.SIGINT else -number)
-            wait_until(lambda leader=leader: not session_of(leader), 15, f"{number.name}: an end")
+            wait_until(partial(is_session_over, leader), 15, f"{number.name}: an end")
             assert not answers(said["url"])
     finally:
         for process in commands.values():

@@ -60,10 +60,11 @@ def raw_call(
     """Call a method with any bytes, whatever its kind, without any generated code."""
     path = f"/mosaic.trainer.v1.Trainer/{name}"
     if streams:
-        answers = channel.stream_stream(path)(iter([body]), timeout=5, metadata=metadata)
+        send = channel.stream_stream(path, None, None)
+        answers = send(iter([body]), timeout=5, metadata=metadata)
         next(iter(answers), None)
     else:
-        channel.unary_unary(path)(body, timeout=5, metadata=metadata)
+        channel.unary_unary(path, None, None)(body, timeout=5, metadata=metadata)
 
 
 # Errors
@@ -84,7 +85,7 @@ def test_error_of_a_unary_call_is_raised_as_its_own_class(
         pytest.raises(cls) as caught,
     ):
         try:
-            TrainerStub(channel).GetRun(pb.RunRequest(run_id=RUN))  # type: ignore[no-untyped-call]
+            TrainerStub(channel).GetRun(pb.RunRequest(run_id=RUN))
         except grpc.RpcError as error:
             raise_from_rpc(error)
     assert caught.value.to_dict() == sent.to_dict()
@@ -114,7 +115,7 @@ def test_error_of_a_two_way_stream_carries_its_details(server: ServerThread) -> 
     server.trainer.script["PublishEvents"] = publish
     chunks = [pb.PublishEventsRequest(offset=0), pb.PublishEventsRequest(offset=99)]
     with grpc.insecure_channel(f"unix:{server.home.daemon_socket}") as channel:
-        acks = TrainerStub(channel).PublishEvents(iter(chunks))  # type: ignore[no-untyped-call]
+        acks = TrainerStub(channel).PublishEvents(iter(chunks))
         assert next(acks).next_offset == 10
         with pytest.raises(JournalOffsetError) as caught:
             try:

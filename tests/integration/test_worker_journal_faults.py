@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,17 @@ def finish(process: subprocess.Popen[bytes], timeout_s: float = 30) -> int:
         process.wait()
 
 
+def is_longer(path: Path, size: int) -> bool:
+    return path.exists() and path.stat().st_size > size
+
+
 def test_killed_writer_loses_no_written_line_and_the_next_continues(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     before = 0
     for _ in range(5):
         process = start(SENDER, str(path), stdout=subprocess.DEVNULL)
         try:
-            wait_until(lambda size=before: path.exists() and path.stat().st_size > size + 100_000)
+            wait_until(partial(is_longer, path, before + 100_000))
         finally:
             process.send_signal(signal.SIGKILL)
             process.wait(10)

@@ -35,7 +35,7 @@ def test_a_pinned_version_installs_on_every_python_that_is_promised(name: str) -
     package = _installed(name)
     if package is None:
         pytest.skip("not installed on this Python")
-    needed = SpecifierSet(package.metadata.get("Requires-Python") or "")
+    needed = SpecifierSet(",".join(package.metadata.get_all("Requires-Python") or []))
     assert [version for version in PROMISED_PYTHONS if not needed.contains(version)] == []
 
 

@@ -78,7 +78,7 @@ def needed_version(source: str) -> tuple[int, int]:
 
 def unions_at_run_time(source: str) -> list[int]:
     """Lines with `X | Y` of types, but for annotations that are not evaluated."""
-    tree = ast.parse(source)
+    tree: ast.AST = ast.parse(source)
     if "from __future__ import annotations" in source:
         tree = WithoutAnnotations().visit(tree)
     return sorted(

@@ -111,6 +111,6 @@ class AutogradLearner(QLearner[Network]):
         """The loss and the mean value of the actions taken, in one tensor."""
         loss, values = self.loss(Transitions(*batch))
         self._flat.gradient.zero_()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.optimizer.step()
         return torch.stack([loss.detach(), values.detach().mean()])

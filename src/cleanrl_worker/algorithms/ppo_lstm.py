@@ -240,7 +240,7 @@ class RecurrentLearner:
         rows = TensorBatch(observations, *[field.flatten(0, 1) for field in others])
         loss, figures = ppo_loss(self.agent, output, values, rows, self.arguments)
         self.flat.gradient.zero_()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.flat.clip_gradient(self.arguments.max_grad_norm)
         self.optimizer.step()
         self.seen_figures.append(figures)

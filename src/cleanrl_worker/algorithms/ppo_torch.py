@@ -183,7 +183,7 @@ class TorchLearner:
         batch = TensorBatch(*[field.index_select(0, rows) for field in self.batch])
         loss, figures = loss_of(self.agent, batch, self.arguments)
         self.flat.gradient.zero_()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.flat.clip_gradient(self.arguments.max_grad_norm)
         self.optimizer.step()
         self.clip_fractions += figures[-1]

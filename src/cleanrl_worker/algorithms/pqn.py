@@ -216,7 +216,7 @@ class AutogradPQNLearner:
         chosen = values.gather(1, self._tensor(actions)[:, None]).squeeze(1)
         loss = mse_loss(chosen, self._tensor(returns))
         self._flat.gradient.zero_()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self._flat.clip_gradient(self._max_grad_norm)
         self.optimizer.step()
         self._figures = loss.detach(), chosen.detach().mean()

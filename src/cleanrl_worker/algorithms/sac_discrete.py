@@ -246,7 +246,7 @@ class DiscreteSACLearner:
 
 def descend(loss: Tensor, flat: FlatParameters, optimizer: FlatAdam) -> None:
     flat.gradient.zero_()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     optimizer.step()
 
 

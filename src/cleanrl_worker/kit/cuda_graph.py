@@ -24,7 +24,7 @@ def graphed(
     inputs = [example.clone() for example in example_inputs]
     with torch.no_grad():
         before = [tensor.clone() for tensor in changes]
-    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    stream = torch.cuda.Stream()
     graph = torch.cuda.CUDAGraph()
     stream.wait_stream(torch.cuda.current_stream())
     try:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsFloat
 
 import numpy as np
 import torch
@@ -200,7 +200,7 @@ class Session:
             )
             self.episodes += 1
 
-    def record(self, values: Mapping[str, float]) -> None:
+    def record(self, values: Mapping[str, SupportsFloat]) -> None:
         """Scalars at the current step, and the speed beside them."""
         for name, value in values.items():
             number = float(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from typing import Protocol, TypeVar
 
 from mosaic.client.calls import Call
@@ -20,7 +20,7 @@ class AsyncCalling(Protocol):
 
 
 class Streaming(Calling, Protocol):
-    def _stream(self, stream: ResumableStream[T]) -> Iterator[T]: ...
+    def _stream(self, stream: ResumableStream[T]) -> Generator[T, None, None]: ...
 
 
 class AsyncStreaming(AsyncCalling, Protocol):

@@ -50,7 +50,7 @@ def open_async_channel(target: Target) -> grpc.aio.Channel:
 
 
 def trainer_stub(channel: grpc.Channel | grpc.aio.Channel) -> Any:
-    return TrainerStub(channel)  # type: ignore[no-untyped-call]
+    return TrainerStub(channel)
 
 
 def ask_health(target: Target, timeout_s: float) -> Health:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
 from typing import ClassVar
 
 from mosaic.client.calling import AsyncStreaming, Streaming
@@ -63,7 +63,7 @@ class LogSearchMethods:
         ignore_case: bool = False,
         stream: str = "",
         limit: int = 0,
-    ) -> Iterator[LogMatch]:
+    ) -> Generator[LogMatch, None, None]:
         """Lines with this text (or pattern) in the logs of these runs, or of all, newest first.
 
         `stream` is "stdout", "stderr" or "" for both; without a limit at most 1000 lines come.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -200,7 +200,9 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
             else:
                 return call.decode(answer)
 
-    def _stream(self, stream: ResumableStream[T], deadline: float | None = None) -> Iterator[T]:
+    def _stream(
+        self, stream: ResumableStream[T], deadline: float | None = None
+    ) -> Generator[T, None, None]:
         """Items until the stream ends, or until the deadline, whichever is first."""
         patience = Patience()
         while True:

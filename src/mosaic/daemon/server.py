@@ -110,7 +110,7 @@ async def _serve_until_told(options: DaemonOptions, trainer: Trainer) -> None:
     )
     service = TrainerService(trainer)
     await service.warm_up()
-    add_TrainerServicer_to_server(service, server)  # type: ignore[no-untyped-call]
+    add_TrainerServicer_to_server(service, server)
     with PrivateFolder.make(home.runtime) as runtime:
         runtime.remove(home.daemon_socket.name)
         server.add_insecure_port(f"unix:{home.daemon_socket}")

@@ -21,7 +21,7 @@ def hud_line(view: View, slots: str, note: str = "", progress: Progress = NO_PRO
     With the `progress` of the run the numbers are the run's, the same as everywhere, as soon as it
     has any; else those of what is watched.
     """
-    metrics = [each for each in view.metrics if each is not None]
+    metrics = view.metrics
     parts = [view.status]
     if view.message and view.status != LIVE:
         parts[0] += f": {view.message}"

@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from emitting_worker import get_worker_metadata
 from mosaic.worker import Run, option, worker_main
+
+from . import get_worker_metadata
 
 BREATH_S = 0.02
 

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--config", type=Path, required=True)
     config = json.loads(parser.parse_args().config.read_text())
     buffer = TimedBuffer(sys.stdout.buffer)
-    sys.stdout = TimedStdout(buffer)  # type: ignore[assignment]
+    sys.stdout = TimedStdout(buffer)
     sys.argv = [config["module"], *config.get("arguments", [])]
     runpy.run_module(f"mosaic.testing.misbehaving.{config['module']}", run_name="__main__")
     (Path(os.environ["MOSAIC_OUTPUT_DIR"]) / "longest_print_s").write_text(str(buffer.longest_s))

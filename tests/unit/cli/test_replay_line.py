@@ -41,7 +41,7 @@ def test_a_reward_that_differs_is_told_twice() -> None:
 
 
 def test_actions_of_any_kind_are_short() -> None:
-    assert action_text(numpy.float32([0.123456, -1])) == "[0.1235 -1]"
+    assert action_text(numpy.array([0.123456, -1], numpy.float32)) == "[0.1235 -1]"
     assert action_text(numpy.int64(3)) == "3"
     assert action_text({"a": 1}) == "{'a': 1}"
     assert len(action_text(list(range(1000)))) <= 40

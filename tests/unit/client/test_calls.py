@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
 
 from mosaic.client import calls, keeping_calls
+from mosaic.client.calls import Call
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError
 
@@ -45,9 +47,13 @@ def test_absent_grace_is_not_zero_grace() -> None:
 
 
 def test_what_must_not_happen_twice_is_not_repeated() -> None:
-    repeatable = [calls.submit(CONFIG, None, False), calls.get("x"), calls.cancel("x", "", 1.0)]
+    repeatable: list[Call[Any]] = [
+        calls.submit(CONFIG, None, False),
+        calls.get("x"),
+        calls.cancel("x", "", 1.0),
+    ]
     assert all(call.is_repeatable for call in repeatable)
-    once = [
+    once: list[Call[Any]] = [
         calls.control("x", {}),
         keeping_calls.delete("x", False),
         calls.pause("x"),

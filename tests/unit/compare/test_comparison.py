@@ -13,7 +13,7 @@ from mosaic.compare.eligibility import with_ends
 from mosaic.compare.groups import RunGroup
 from mosaic.contracts.events import finite_json
 from mosaic.contracts.run_record import Progress, RunRecord
-from mosaic.contracts.run_state import FailureReason, Outcome, RunState
+from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
 from mosaic.errors import RequestError
 from tests.compare_samples import (
     RETURNS,
@@ -75,7 +75,7 @@ def test_runs_of_different_lengths_are_cut_to_the_shortest_and_it_is_said() -> N
 
 def test_a_run_that_failed_early_does_not_count_and_is_named() -> None:
     failed = run_record(
-        3, outcome=Outcome.FAILED, failure=FailureReason(kind="exit_code", message="it crashed")
+        3, outcome=Outcome.FAILED, failure=FailureReason(FailureKind.EXIT_CODE, "it crashed")
     )
     runs = [run_record(1), run_record(2), failed]
     curves = {run.run_id: rising_curve(run.run_id, 100.0) for run in runs}

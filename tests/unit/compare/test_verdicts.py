@@ -26,7 +26,7 @@ OUTCOMES: dict[str, Draw] = {
     "skewed": lambda rng, n: rng.lognormal(sigma=1.5, size=n),
     "learns or not": lambda rng, n: rng.integers(0, 2, n) * 400.0 + rng.normal(size=n),
     "at the ceiling": lambda rng, n: np.minimum(500.0, 495 + 10 * rng.normal(size=n)),
-    "two values": lambda rng, n: rng.integers(0, 2, n) * 1.0,
+    "two values": lambda rng, n: rng.integers(0, 2, n).astype(np.float64),
 }
 
 

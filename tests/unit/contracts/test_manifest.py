@@ -111,7 +111,7 @@ def test_a_folder_and_an_unreadable_file_are_no_crash(tmp_path: Path) -> None:
 
 
 def test_the_first_version_is_still_understood() -> None:
-    old = {
+    old: dict[str, Any] = {
         "run_id": "R",
         "worker_type": "w",
         "manifest_version": 1,

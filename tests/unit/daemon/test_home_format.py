@@ -14,6 +14,7 @@ from mosaic.daemon import home_format
 from mosaic.daemon.home_format import upgrade_home
 from mosaic.daemon.launch import secrets
 from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.files import atomic_write_json
 from mosaic.paths import Home
 from tests.daemon_harness import run_document
 
@@ -88,13 +89,13 @@ def test_cut_off_after_any_write_it_is_finished_by_the_next_start(
     class PowerCut(BaseException):
         pass
 
-    made, write = [0], home_format.atomic_write_json
+    made = [0]
 
     def cut(*arguments: Any) -> None:
         if made[0] == writes:
             raise PowerCut
         made[0] += 1
-        write(*arguments)
+        atomic_write_json(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(home_format, "atomic_write_json", cut)

@@ -17,6 +17,7 @@ from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.errors import StoreError, UnknownRunError
 from mosaic.paths import Home
 from mosaic.telemetry.journal_files import packed_path
+from mosaic.telemetry.journal_packing import packed_copy
 from tests import journal_lines as lines
 from tests.unit.export.run_rows_samples import record
 
@@ -140,7 +141,6 @@ async def test_one_that_cannot_be_packed_does_not_keep_the_others(
     runs: Runs, serve: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad, good = runs.add(FIRST, True), runs.add(SECOND, True)
-    packed_copy = journal_packer.packed_copy
 
     def refusing(journal: Path, should_stop: Callable[[], bool]) -> Any:
         if journal == bad:

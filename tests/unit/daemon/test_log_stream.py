@@ -12,7 +12,10 @@ from mosaic.errors import ConfigError
 
 
 def read_all(tail: LogTail) -> bytes:
-    return b"".join(iter(lambda: (piece := tail.read()) and piece.data, None))
+    read = b""
+    while piece := tail.read():
+        read += piece.data
+    return read
 
 
 def rotate(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mosaic.contracts.events import EpisodeSummary, TrainingStep
@@ -87,7 +87,7 @@ def series(name: str, points: Sequence[Point]) -> MetricSeries:
 class SampleRows:
     def __init__(
         self,
-        metrics: dict[str, Sequence[Point]] | None = None,
+        metrics: Mapping[str, Sequence[Point]] | None = None,
         episodes: Sequence[EpisodeSummary] = (),
         steps: Sequence[TrainingStep] = (),
         page: int = 3,

@@ -93,7 +93,7 @@ def test_an_environment_that_is_not_here_costs_only_its_name(load: Any) -> None:
 
 
 def test_what_cannot_be_had_is_named_and_the_rest_is_there(tmp_path: Path) -> None:
-    episodes = [
+    episodes: list[PlayedEpisode | LeftOutEpisode] = [
         LeftOutEpisode(0, "differs at step 3"),
         played(1),
         played(2, observations=[[1.0], [2.0, 3.0], [1.0], [1.0]]),

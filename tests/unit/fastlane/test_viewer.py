@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -164,12 +165,13 @@ def test_what_takes_the_place_of_a_segment_is_a_sentence(
 ) -> None:
     show(segment, 0, 5)
     viewer = Viewer(path)
-    for put, reason in (
+    replacements: tuple[tuple[Callable[[], None], str], ...] = (
         (lambda: os.mkfifo(path), "it is no regular file"),
         (lambda: path.symlink_to("/dev/zero"), "it is a link"),
         (lambda: path.symlink_to("nothing"), "it is a link"),
         (path.mkdir, "Is a directory"),
-    ):
+    )
+    for put, reason in replacements:
         if is_watched:
             viewer.poll()
         path.unlink()

@@ -37,7 +37,7 @@ def test_evaluation_is_marked() -> None:
 
 
 def test_several_environments_are_summed_and_averaged() -> None:
-    several = (Metrics(10, 1, 1.0, 10.0, 100.0), None, Metrics(20, 2, 3.0, 20.0, 200.0))
+    several = (Metrics(10, 1, 1.0, 10.0, 100.0), Metrics(20, 2, 3.0, 20.0, 200.0))
     assert hud_line(View(LIVE, metrics=several), "2 envs") == (
         "live  2 envs  step 30  episode 3  reward 2  return 15  300 steps/s"
     )

@@ -112,9 +112,10 @@ def test_choosing_a_worker_while_a_person_plays_hands_over(
     launch: LaunchState, state: WorkbenchState
 ) -> None:
     launch.choose(HUMAN)
-    assert state.mode is Mode.HUMAN and launch.chosen_entry == HUMAN
+    before = (state.mode, launch.chosen_entry)
     launch.choose("baseline")
-    assert state.mode is Mode.AGENT and launch.worker == "baseline"
+    assert before == (Mode.HUMAN, HUMAN)
+    assert (state.mode, launch.worker) == (Mode.AGENT, "baseline")
 
 
 def test_forms_can_be_asked_for(launch: LaunchState, state: WorkbenchState) -> None:

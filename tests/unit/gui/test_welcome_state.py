@@ -76,10 +76,10 @@ def test_a_watched_example_ends_in_its_replay() -> None:
     state.select([record.run_id])
     state.show_page(Page.LIVE)
     watched.follow(record.run_id)
-    assert state.page is Page.LIVE
+    page_before = state.page
     over = replace(record, state=RunState.TERM, outcome=Outcome.SUCCEEDED, revision=1)
     state.runs.update([over])
-    assert state.page is Page.REPLAY
+    assert (page_before, state.page) == (Page.LIVE, Page.REPLAY)
     assert state.replay == ReplayTarget(record.run_id, 0)
 
 

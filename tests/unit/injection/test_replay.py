@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,6 @@ pytest.importorskip("gymnasium")
 
 from mosaic.contracts.replay import EpisodeStart
 from mosaic.errors import WorkerError
-from mosaic.injection import replay
 from mosaic.injection.replay import ScriptReplay, make_environment
 
 CARTPOLE: dict[str, Any] = {
@@ -43,7 +43,7 @@ def test_a_recorded_random_state_calls_nothing_but_a_generator(
     """`numpy.random.test()`, for example, runs a whole test suite."""
     called: list[str] = []
     random = SimpleNamespace(test=lambda: called.append("test"), seed=lambda: called.append("seed"))
-    monkeypatch.setattr(replay.importlib, "import_module", lambda module: random)
+    monkeypatch.setattr(importlib, "import_module", lambda module: random)
     core = SimpleNamespace(np_random=None)
     env = SimpleNamespace(unwrapped=core, reset=lambda **given: (0, {}))
     with pytest.raises(WorkerError, match="random numbers cannot be used"):

@@ -176,8 +176,12 @@ def test_compiled_and_partial_methods_are_called_as_ever(world: World, own: Any)
         def __get__(self, env: Any, kind: Any = None) -> Any:
             return types.MethodType(self._call, env)
 
+    def begin(env: Any, seed: int | None = None) -> Any:
+        env.place = 0
+        return None, {}
+
     class Compiled(own):  # type: ignore[misc]
-        reset = Method(lambda self, seed=None: (setattr(self, "place", 0), {}))
+        reset = Method(begin)
         step = Method(lambda self, action: own.step(self, action))
 
     env = Compiled()

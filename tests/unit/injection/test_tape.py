@@ -220,7 +220,7 @@ def test_how_an_environment_was_made() -> None:
 
 
 def test_the_limit_of_another_library_cuts_off_as_it_did() -> None:
-    class PatchedTimeLimit(gymnasium.wrappers.TimeLimit):  # type: ignore[type-arg]
+    class PatchedTimeLimit(gymnasium.wrappers.TimeLimit):
         pass
 
     PatchedTimeLimit.__module__ = "rl_zoo3.gym_patches"

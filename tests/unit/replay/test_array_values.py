@@ -62,7 +62,8 @@ def test_what_has_no_bytes_is_described() -> None:
 
 def test_without_numpy_arrays_are_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     parts: list[bytes] = []
-    values = [numpy.float32([[1, 2], [3, 4]]), numpy.int8(-3), numpy.zeros((0, 2)), numpy.bool_(1)]
+    matrix = numpy.array([[1, 2], [3, 4]], numpy.float32)
+    values = [matrix, numpy.int8(-3), numpy.zeros((0, 2)), numpy.bool_(1)]
     packed = packed_value(values, parts)
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert unpacked_value(packed, parts) == [[[1, 2], [3, 4]], -3, [], True]

@@ -118,15 +118,25 @@ def test_after_a_failed_step_it_begins_again() -> None:
     assert seek(playback, 3) == [0, 1, 2, 3] and environment.begun == 2
 
 
-def test_a_picture_is_checked() -> None:
-    playback, environment = started(recording_of(5))
+def test_a_picture_is_handed_over_as_bytes() -> None:
+    playback, _ = started(recording_of(5))
     assert playback.picture() == (3, 2, bytes(18))
-    for wrong, words in (
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
         (None, "NoneType"),
         (numpy.zeros((4, 4), numpy.uint8), r"\(4, 4\)"),
         (numpy.zeros((4, 4, 3)), "float64"),
         (numpy.zeros((0, 4, 3), numpy.uint8), r"\(0, 4, 3\)"),
-    ):
-        environment.picture = lambda wrong=wrong: wrong  # type: ignore[method-assign]
-        with pytest.raises(WorkerError, match=words):
-            playback.picture()
+    ],
+    ids=["none", "grey", "floats", "empty"],
+)
+def test_a_wrong_picture_is_refused(
+    monkeypatch: pytest.MonkeyPatch, wrong: Any, words: str
+) -> None:
+    playback, environment = started(recording_of(5))
+    monkeypatch.setattr(environment, "picture", lambda: wrong)
+    with pytest.raises(WorkerError, match=words):
+        playback.picture()

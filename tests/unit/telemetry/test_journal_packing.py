@@ -288,7 +288,7 @@ def test_a_crash_at_any_step_loses_nothing_and_the_next_attempt_heals(
         if step == "write":
             patch.setattr(journal_packing, "packed_member", die)
         elif step == "fsync":
-            patch.setattr(journal_packing.os, "fsync", die)
+            patch.setattr(os, "fsync", die)
         elif step == "rename":
             patch.setattr(Path, "rename", die)
         with pytest.raises(Crash):

@@ -27,7 +27,6 @@ from mosaic.contracts.ledger import (
     ledger_number,
     record_offset,
 )
-from mosaic.injection import ledger_writer
 from mosaic.injection.ledger_writer import LedgerWriter
 from mosaic.watch.ledgers import Ledgers
 from mosaic.watch.messages import Episode, Message, Metric, Progress
@@ -156,7 +155,7 @@ def test_a_full_disk_is_said_and_harms_nobody(
     def no_room(fd: int, offset: int, length: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ledger_writer.os, "posix_fallocate", no_room)
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
     stage.writer.value("loss", 0.5, 1)
     stage.writer.episode(0, 1.0, 1, 0, 0)
     stage.writer.steps(1)

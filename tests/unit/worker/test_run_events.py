@@ -45,7 +45,7 @@ def make_run(tmp_path: Path) -> Iterator[MakeRun]:
 
     def make(**changes: Any) -> Run[SampleConfig]:
         values = {"run_id": RUN_ID, "agent_id": "a", "worker_id": "w", "directory": tmp_path}
-        assignment = Assignment(**{**values, **changes})  # type: ignore[arg-type]
+        assignment = Assignment(**{**values, **changes})
         journal = Journal(tmp_path / "events.jsonl")
         opened.append(journal)
         return Run(assignment, WorkerCapabilities("sample"), journal, Control())
@@ -311,14 +311,15 @@ def test_manifest_keeps_what_is_not_changed(run: Run[SampleConfig], tmp_path: Pa
     assert manifest.metadata["a"] == 1
     assert len(manifest.checkpoints) == 1
     stored = read_json(tmp_path / "analytics.json")
-    assert stored["metadata"] == {"a": 1, "b": "NaN"}
+    assert stored is not None and stored["metadata"] == {"a": 1, "b": "NaN"}
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"checkpoints": 5}', '{"unknown": 1}'])
 def test_damaged_manifest_is_replaced(run: Run[SampleConfig], tmp_path: Path, content: str) -> None:
     (tmp_path / "analytics.json").write_text(content)
     write_manifest(run, notes="new")
-    assert read_json(tmp_path / "analytics.json")["notes"] == "new"
+    stored = read_json(tmp_path / "analytics.json")
+    assert stored is not None and stored["notes"] == "new"
 
 
 def test_run_without_a_directory_writes_no_manifest(make_run: MakeRun, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class Disk:
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Disk]:
     def install(room: int, error: int = errno.ENOSPC) -> Disk:
         disk = Disk(room, error)
-        monkeypatch.setattr(journal_module.os, "write", disk.write)
+        monkeypatch.setattr(os, "write", disk.write)
         return disk
 
     return install

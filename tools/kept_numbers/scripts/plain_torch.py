@@ -10,7 +10,7 @@ env = gymnasium.make("CartPole-v1")
 env.reset(seed=1)
 env.action_space.seed(1)
 step, episodes = 0, int(sys.argv[1])
-for _ in range(episodes):
+for _episode in range(episodes):
     env.reset()
     total, is_over = 0.0, False
     while not is_over:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
 
@@ -25,7 +25,7 @@ class Watcher:
         self._closed = True
         self._wake.set()
 
-    async def changes(self) -> AsyncIterator[list[str]]:
+    async def changes(self) -> AsyncGenerator[list[str], None]:
         """Batches of changed run ids in the order of their first change; ends when closed."""
         while await self.changed():
             if batch := self.take():

@@ -32,7 +32,7 @@ class WandbSyncBox(QWidget):
     def __init__(self, workbench: Workbench) -> None:
         super().__init__()
         self._workbench = workbench
-        self.command = (sys.executable, "-m", "wandb", "sync")
+        self.command: tuple[str, ...] = (sys.executable, "-m", "wandb", "sync")
         self._waiting: list[Path] = []
         self._process: QProcess | None = None
         self._is_checking = False

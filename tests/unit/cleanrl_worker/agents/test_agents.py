@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,10 +113,10 @@ def test_the_mlp_agent_has_one_trunk_and_two_heads() -> None:
 
 def test_weights_are_orthogonal_and_the_policy_starts_almost_uniform() -> None:
     agent = DiscreteTowers(4, 2)
-    hidden = agent.actor[2].weight
+    hidden, last = (agent.actor[index].get_parameter("weight") for index in (2, 4))
     torch.testing.assert_close(hidden @ hidden.T, 2.0 * torch.eye(64), atol=1e-4, rtol=1e-4)
-    assert agent.actor[4].weight.norm().item() == pytest.approx(0.01 * math.sqrt(2.0), rel=1e-4)
-    assert not agent.actor[0].bias.any()
+    assert last.norm().item() == pytest.approx(0.01 * math.sqrt(2.0), rel=1e-4)
+    assert not agent.actor[0].get_parameter("bias").any()
     chances = agent.policy(torch.randn(50, 4)).softmax(1)
     torch.testing.assert_close(chances, torch.full((50, 2), 0.5), atol=0.02, rtol=0.0)
 
@@ -133,7 +134,7 @@ def test_weights_are_orthogonal_and_the_policy_starts_almost_uniform() -> None:
     ],
 )
 def test_the_spaces_choose_the_agent(
-    observations: spaces.Box, actions: spaces.Space, network: str, expected: type[nn.Module]
+    observations: spaces.Box, actions: spaces.Space[Any], network: str, expected: type[nn.Module]
 ) -> None:
     agent = make_actor_critic(observations, actions, network)  # type: ignore[arg-type]
     assert type(agent) is expected
@@ -164,7 +165,7 @@ def test_the_spaces_choose_the_agent(
     ],
 )
 def test_spaces_no_agent_understands_are_refused(
-    observations: spaces.Space, actions: spaces.Space, network: str, field: str
+    observations: spaces.Space[Any], actions: spaces.Space[Any], network: str, field: str
 ) -> None:
     with pytest.raises(ConfigError) as refused:
         make_actor_critic(observations, actions, network)  # type: ignore[arg-type]

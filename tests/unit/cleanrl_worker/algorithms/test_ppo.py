@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from cleanrl_worker.analytic.ppo_learner import DenseLearner
 from cleanrl_worker.analytic.ppo_policy import DensePolicy
 from cleanrl_worker.environments.batch import Episode, Step
 from cleanrl_worker.kit.checkpoints import weight_hash
-from cleanrl_worker.kit.rollout import Rollout
+from cleanrl_worker.kit.rollout import Rollout, RolloutBatch
 from cleanrl_worker.kit.session import TrainingDivergedError
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
@@ -103,7 +104,7 @@ def test_a_resumed_training_ends_with_the_same_weights(
         arguments = replace(arguments, checkpoint_interval=16)
         whole, resumed = whole_and_resumed_weights(
             arguments,
-            lambda session, settings=arguments: ppo.train(settings, session),
+            partial(ppo.train, arguments),
             tmp_path / name,
             resume_at=32,
         )
@@ -193,7 +194,7 @@ def test_an_update_ends_early_when_the_policy_moved_too_far() -> None:
     fields = [np.zeros(16, np.float32)] * 6
     learner = CountingLearner(far_after=2)
     arguments = replace(SMALL, update_epochs=4, target_kl=0.5)
-    ppo.learn(arguments, np.random.default_rng(1), learner, ppo.RolloutBatch(*fields))
+    ppo.learn(arguments, np.random.default_rng(1), learner, RolloutBatch(*fields))
     assert len(learner.orders) == 2
     assert learner.slices == [(0, 8), (8, 16)] * 2
     assert [sorted(order) for order in learner.orders] == [list(range(16))] * 2

@@ -9,6 +9,7 @@ import gymnasium
 import pytest
 import torch
 
+from cleanrl_worker.agents.choice import make_actor_critic
 from cleanrl_worker.algorithms import ppo, ppo_torch
 from cleanrl_worker.algorithms.ppo import PPOArguments
 from cleanrl_worker.kit.cuda_graph import graphed
@@ -31,10 +32,9 @@ def trained(device: str, **settings: Any) -> tuple[torch.Tensor, list[str]]:
     arguments = replace(SMALL, **settings)
     actions = None if arguments.rpo_alpha else gymnasium.spaces.Discrete(3)
     agents: list[torch.nn.Module] = []
-    make_agent = ppo.make_actor_critic
 
     def remember_agent(*spaces: Any) -> Any:
-        agents.append(make_agent(*spaces))
+        agents.append(make_actor_critic(*spaces))
         return agents[0]
 
     seed_everything(arguments.seed, deterministic=True)

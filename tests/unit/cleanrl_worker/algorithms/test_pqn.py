@@ -165,9 +165,9 @@ def test_the_file_names_its_weights_as_cleanrl_does() -> None:
 
 def test_layers_start_orthogonal_and_without_bias() -> None:
     first = PQNNetwork((4,), 2).network[0]
-    weight = first.weight.detach().numpy()
+    weight = first.get_parameter("weight").detach().numpy()
     np.testing.assert_allclose(weight.T @ weight, 2.0 * np.eye(4), atol=1e-5)
-    assert not first.bias.any()
+    assert not first.get_parameter("bias").any()
 
 
 def test_a_training_that_diverges_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

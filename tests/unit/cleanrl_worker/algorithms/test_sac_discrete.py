@@ -140,7 +140,7 @@ def test_frames_and_grids_are_learnt_from(shape: tuple[int, ...]) -> None:
 
 def test_actions_follow_the_actors_distribution() -> None:
     learner = DiscreteSACLearner(SMALL, (3,), ACTIONS, CPU)
-    observations = np.tile(np.float32([[0.5, -1.0, 2.0]]), (4000, 1))
+    observations = np.tile(np.array([0.5, -1.0, 2.0], np.float32), (4000, 1))
     actions = learner.explore(observations, np.random.default_rng(0))
     with torch.no_grad():
         expected = learner.actor(torch.from_numpy(observations[:1])).softmax(1)[0]

@@ -23,7 +23,7 @@ def network(seed: int, spread: float = 1.0) -> C51Network:
     torch.manual_seed(seed)
     made = C51Network((4,), 3, n_atoms=21, v_min=-5.0, v_max=5.0)
     with torch.no_grad():
-        made.network[-1].weight.mul_(spread)
+        made.network[-1].get_parameter("weight").mul_(spread)
     return made
 
 
@@ -114,7 +114,7 @@ def test_an_action_nobody_took_gets_no_gradient() -> None:
     batch = random_transitions(32, num_actions=3)
     analytic.store_gradient(batch)
     analytic.store_gradient(batch._replace(actions=np.where(batch.actions == 1, 2, batch.actions)))
-    gradient = analytic.network.network[-1].weight.grad
+    gradient = analytic.network.network[-1].get_parameter("weight").grad
     assert gradient is not None
     rows = gradient.view(3, 21, 84).abs().sum((1, 2))
     assert (rows > 0).tolist() == [True, False, True]

@@ -42,13 +42,14 @@ def test_outputs_and_gradients_equal_those_of_autograd(name: str, rows: int) -> 
 
 
 def test_the_weights_are_shared_with_torch() -> None:
-    network = nn.Sequential(nn.Linear(3, 2))
+    layer = nn.Linear(3, 2)
+    network = nn.Sequential(layer)
     FlatParameters(network)
     dense = DenseNetwork(network)
     inputs = np.ones((2, 3), np.float32)
     before = dense.forward(inputs)
     with torch.no_grad():
-        network[0].bias += 1.0
+        layer.bias.add_(1.0)
     np.testing.assert_allclose(dense.forward(inputs), before + 1.0, rtol=1e-6)
 
 

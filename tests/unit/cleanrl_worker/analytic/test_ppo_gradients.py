@@ -43,7 +43,7 @@ def make_agent(continuous: bool) -> DiscreteTowers | ContinuousTowers:
     agent = (ContinuousTowers if continuous else DiscreteTowers)(INPUTS, ACTIONS)
     with torch.no_grad():  # a policy that is sure of something, or all gradients look alike
         for parameter in agent.parameters():
-            parameter += 0.2 * torch.randn_like(parameter)
+            parameter.add_(0.2 * torch.randn_like(parameter))
     return agent
 
 

@@ -43,7 +43,7 @@ def test_a_mirror_follows_the_learner_at_the_start_of_a_rollout() -> None:
     observations = torch.randn(40, 4)
     before, _ = mirror.judge(observations.numpy())
     with torch.no_grad():
-        flat.values += 0.1
+        flat.values.add_(0.1)
     unchanged, _ = mirror.judge(observations.numpy())
     np.testing.assert_array_equal(unchanged, before)
     mirror.start_rollout(40)

@@ -62,9 +62,10 @@ def test_evaluation_plays_whole_games_for_the_real_score() -> None:
         total, steps = total + float(reward), steps + 1
     assert info["episode"]["r"] == total
     assert info["episode"]["l"] > 4 * steps  # raw frames, with those between two lives
-    assert env.unwrapped.ale.lives() == 0
+    ale = env.get_wrapper_attr("ale")
+    assert ale.lives() == 0
     env.reset()
-    assert env.unwrapped.ale.lives() == 5
+    assert ale.lives() == 5
 
 
 def test_goes_on_exactly_after_a_snapshot() -> None:

@@ -68,5 +68,5 @@ def cart_pole_policy(folder: Path) -> Path:
     torch.manual_seed(0)
     agent = DiscreteTowers(4, 2)
     with torch.no_grad():
-        agent.actor[-1].weight.mul_(100.0)  # not quite sure, not quite undecided
+        agent.actor[-1].get_parameter("weight").mul_(100.0)  # not quite sure, not quite undecided
     return save_policy(folder, agent)

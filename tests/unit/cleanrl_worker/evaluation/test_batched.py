@@ -78,7 +78,8 @@ def test_drawn_actions_give_other_returns(policy: Path, tmp_path: Path) -> None:
 
 
 def test_every_batch_is_summed_up_and_told(policy: Path, tmp_path: Path) -> None:
-    reporter, told = RememberingReporter(), []
+    reporter = RememberingReporter()
+    told: list[BatchSummary] = []
     summaries = evaluate(policy, tmp_path / "run", reporter, told.append, episodes=15)
 
     assert told == summaries

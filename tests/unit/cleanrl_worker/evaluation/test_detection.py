@@ -122,7 +122,7 @@ def test_damaged_trainer_config_counts_for_nothing(tmp_path: Path) -> None:
     ("given", "missing"), [({"env_id": "A-v0"}, "algo"), ({"algo": "ppo"}, "env_id")]
 )
 def test_what_cannot_be_detected_is_named(
-    tmp_path: Path, given: dict[str, str], missing: str
+    tmp_path: Path, given: dict[str, Any], missing: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"'{missing}'") as refusal:
         detect_policy(save_weights(tmp_path), **given)

@@ -82,7 +82,7 @@ def test_q_network_explores_a_little_when_drawing() -> None:
 def test_continuous_actions_stay_within_their_bounds_and_shape() -> None:
     agent = ContinuousTowers(4, 6)
     with torch.no_grad():
-        agent.actor_mean[-1].bias.fill_(5.0)
+        agent.actor_mean[-1].get_parameter("bias").fill_(5.0)
     space = spaces.Box(-2.0, 1.5, (2, 3))
     for deterministic in (True, False):
         actions = Policy(agent, space, slots=12).act(OBSERVATIONS, deterministic)

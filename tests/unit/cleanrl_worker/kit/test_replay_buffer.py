@@ -19,6 +19,7 @@ from mosaic.errors import ConfigError, WorkerError
 
 STACK = (3, 2, 2)
 Transition = tuple[Any, Any, Any, Any, Any]
+AnyBuffer = ReplayBuffer | FrameReplayBuffer
 
 
 def numbered(count: int, num_envs: int = 1) -> Iterator[Transition]:
@@ -60,7 +61,8 @@ def frame_stream(seed: int, steps: int, num_envs: int) -> Iterator[Transition]:
             observations[env] = first_stack()
 
 
-def image_buffers(capacity: int, num_envs: int) -> tuple[ReplayBuffer, FrameReplayBuffer]:
+def image_buffers(capacity: int, num_envs: int) -> tuple[AnyBuffer, AnyBuffer]:
+    """A plain one, and one that stores frames."""
     arguments: tuple[Any, ...] = (capacity, STACK, np.uint8, (), np.int64, num_envs)
     return ReplayBuffer(*arguments), FrameReplayBuffer(*arguments)
 

@@ -140,7 +140,7 @@ def test_full_disk_is_told_once_and_the_file_is_whole_once_there_is_room(
 ) -> None:
     writer = TensorBoardWriter(tmp_path, flush_interval_s=3600)
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(tensorboard_writer.os, "write", full_disk(after=70))  # cuts a record in two
+        patch.setattr(os, "write", full_disk(after=70))  # cuts a record in two
         for step in range(5):
             writer.scalar("charts/SPS", 1.0, step)
             writer.flush()
@@ -158,7 +158,7 @@ def test_memory_stays_bounded_while_nothing_can_be_written(
     monkeypatch.setattr(tensorboard_writer, "MAX_UNWRITTEN_BYTES", 100)
     writer = TensorBoardWriter(tmp_path, flush_interval_s=3600)
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(tensorboard_writer.os, "write", full_disk(after=0))
+        patch.setattr(os, "write", full_disk(after=0))
         for step in range(30):
             writer.scalar("charts/SPS", 1.0, step)  # 10 fit
         writer.flush()

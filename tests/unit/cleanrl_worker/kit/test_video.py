@@ -20,7 +20,8 @@ def frame(height: int, width: int, brightness: int) -> Frame:
 
 def decoded(path: Path) -> list[Frame]:
     with av.open(str(path)) as container:
-        return [picture.to_ndarray(format="rgb24") for picture in container.decode(video=0)]
+        pictures = container.decode(video=0)
+        return [picture.to_ndarray(format="rgb24").astype(np.uint8) for picture in pictures]
 
 
 def test_every_frame_comes_back_in_order(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from mosaic.daemon.registry.entry import RunEntry
 from mosaic.daemon.registry.run_file import write_row_file
 from mosaic.errors import CorruptStoreError, RunStateError, UnknownRunError
 from mosaic.paths import Home
+from tests.forged_archives import entry_of
 from tests.kept_runs import fill, picture, traces
 from tests.registry_samples import made_home
-from tests.unit.daemon.keeping.test_archive import entry_of
 
 
 @pytest.fixture
