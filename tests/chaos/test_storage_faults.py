@@ -226,7 +226,7 @@ def test_shared_memory_of_killed_runs_is_unlinked(count: int, is_daemon_up: bool
         how = "while the daemon ran" if is_daemon_up else "while the daemon was dead too"
         record(
             "6",
-            f"killpg -9 of {count} runs {how}: nothing of them in /dev/shm after {took_s:.1f} s",
+            f"killpg -9 of {count} runs {how}: /dev/shm empty of them after {took_s:.1f} s",
         )
 
 
