@@ -148,11 +148,19 @@ class DaemonHarness:
             connection.close()
 
     def files_containing(self, needle: bytes) -> list[Path]:
-        return [
-            path
-            for path in self.home.root.rglob("*")
-            if path.is_file() and needle in unpacked(path)
-        ]
+        return [path for path, content in contents_below(self.home.root) if needle in content]
+
+
+def contents_below(*folders: Path) -> Iterator[tuple[Path, bytes]]:
+    """All files with what is in them, unpacked.
+
+    Not those that go meanwhile: a daemon that packs a journal has an unfinished one beside it.
+    """
+    for folder in folders:
+        for path in folder.rglob("*") if folder.exists() else ():
+            if path.is_file() and not path.is_symlink():
+                with suppress(FileNotFoundError):
+                    yield path, unpacked(path)
 
 
 def unpacked(path: Path) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 from mosaic.contracts.run_files import AttemptFiles, LiveRecord
 from mosaic.files import read_json
 from mosaic.processes import is_alive
-from tests.daemon_harness import DaemonHarness
+from tests.daemon_harness import DaemonHarness, contents_below
 from tests.waiting import wait_until
 
 WAITER = """
@@ -118,7 +118,7 @@ def test_the_proof_is_nowhere_before_the_run_host_reveals_it(
     seen = b"".join(
         Path(f"/proc/{worker.pid}/{name}").read_bytes() for name in ("environ", "cmdline")
     )
-    home = b"".join(p.read_bytes() for p in daemon.home.root.rglob("*") if p.is_file())
+    home = b"".join(content for _, content in contents_below(daemon.home.root))
     (tmp_path / "now").touch()
     daemon.wait_over(run_id)
     document = read_json(attempt_of(daemon, run_id).exit)

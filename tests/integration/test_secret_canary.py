@@ -20,7 +20,7 @@ import pytest
 from mosaic.errors import ConfigError
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated.trainer_pb2_grpc import TrainerStub
-from tests.daemon_harness import MISBEHAVING, DaemonHarness, run_document, unpacked
+from tests.daemon_harness import MISBEHAVING, DaemonHarness, contents_below, run_document
 from tests.waiting import wait_until
 
 NAMES = """
@@ -57,14 +57,12 @@ def needles(core: str) -> list[bytes]:
 
 def assert_nowhere(core: str, *folders: Path) -> int:
     """Returns how many files were searched."""
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    for path in files:
-        try:
-            content = unpacked(path) + os.fsencode(path)
-        except FileNotFoundError:
-            continue  # the unfinished file of somebody who is finished now
-        assert not [needle for needle in needles(core) if needle in content], path
-    return len(files)
+    searched = 0
+    for path, content in contents_below(*folders):
+        told = content + os.fsencode(path)
+        assert not [needle for needle in needles(core) if needle in told], path
+        searched += 1
+    return searched
 
 
 def processes_telling(core: str) -> list[bytes]:
