@@ -40,7 +40,7 @@ class SmallMemoryDaemon(ChaosDaemon):
     def memory(self) -> Path:
         """Its /dev/shm, as seen from here."""
         assert self.process is not None
-        return Path(f"/proc/{self.process.pid}/root/dev/shm")
+        return Path("/proc", str(self.process.pid), "root", "dev", "shm")
 
 
 @pytest.fixture(autouse=True)
