@@ -18,6 +18,7 @@ test: $(DEV_STAMP)  ## set up, then all tests that every commit must pass
 lint: $(DEV_STAMP)
 	$(PY) -m ruff check src tests benchmarks learning tools examples
 	$(PY) -m ruff format --check src tests benchmarks learning tools examples
+	$(PY) tools/check_layout.py
 
 types: $(DEV_STAMP)
 	$(PY) -m mypy
@@ -42,6 +43,7 @@ windows: $(DEV_STAMP)  ## tests of the window alone, shuffled, in other fonts, a
 
 docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
 	$(PY) tools/log_events.py
+	$(PY) tools/command_line_page.py
 	$(PY) tools/contract_schemas.py
 	$(PY) tools/algorithm_schemas.py
 	$(PY) tools/environment_catalogue.py

@@ -20,14 +20,13 @@ from torch.utils.tensorboard import SummaryWriter
 
 from benchmarks.report import Report
 from mosaic.contracts.events import EpisodeSummary, TrainingStep
-from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.export.csv_table import CsvFormat
-from mosaic.export.episode_choice import EpisodeChoice
-from mosaic.export.parquet_table import ParquetFormat
-from mosaic.export.table_export import export_tables
-from mosaic.export.tensorboard_export import export_tensorboard
+from mosaic.export.run_rows import EpisodeChoice
+from mosaic.export.table_formats import CsvFormat, ParquetFormat
+from mosaic.export.tables import export_tables
+from mosaic.export.tensorboard import export_tensorboard
 
 TAGS = ("charts/SPS", "losses/value_loss", "losses/policy_loss", "losses/entropy")
 PAGE = 20_000

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import Report
+from mosaic.fastlane.lane import Fitter
 from mosaic.fastlane.layout import Geometry
-from mosaic.fastlane.scaling import Fitter
 from mosaic.fastlane.segment import make_segment, segment_path
 from mosaic.fastlane.slot_writer import Metrics, SlotWriter
 from mosaic.fastlane.viewer import Viewer

@@ -32,9 +32,9 @@ from mosaic.fastlane.layout import Geometry
 from mosaic.fastlane.segment import SHARED_MEMORY, make_segment
 from mosaic.fastlane.slot_writer import Metrics, SlotWriter
 from mosaic.fastlane.viewer import View, Viewer
-from mosaic.frames.blocks import BlockRenderer
 from mosaic.frames.hud import hud_line
-from mosaic.frames.screen import Screen
+from mosaic.frames.renderers import BlockRenderer
+from mosaic.frames.terminal import Screen
 from mosaic.frames.watching import watch
 
 TARGET = 0.05  # of a core

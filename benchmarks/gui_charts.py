@@ -29,7 +29,7 @@ from benchmarks.report import Report
 from benchmarks.series_queries import make_store
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
-from mosaic.gui.charts.charts_tab import ChartsTab
+from mosaic.gui.charts.tab import ChartsTab
 from tests.daemon_harness import DaemonHarness
 
 TARGET_MS = 300

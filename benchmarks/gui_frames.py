@@ -27,8 +27,8 @@ from benchmarks.gui_frames_worker import METRICS, TILES
 from benchmarks.report import Report
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
-from mosaic.gui.charts.charts_tab import ChartsTab
-from mosaic.gui.live.live_view import LiveView
+from mosaic.gui.charts.tab import ChartsTab
+from mosaic.gui.live.page import LivePage
 from mosaic.gui.state.targets import Page
 from tests.daemon_harness import running_daemon
 
@@ -112,13 +112,13 @@ def measure(qt: QApplication, events: int, seconds: float) -> Figures:
     return Figures(fps, late[int(len(late) * 0.99)], late[-1], lines / lived_s)
 
 
-def watched(qt: QApplication, application: Application, run_id: str) -> LiveView:
+def watched(qt: QApplication, application: Application, run_id: str) -> LivePage:
     state = application.state
     wait_for(qt, lambda: run_id in state.runs, "the run is not listed")
     state.select([run_id])
     state.show_page(Page.LIVE)
     page = application.window.stage.page(Page.LIVE)
-    assert isinstance(page, LiveView)
+    assert isinstance(page, LivePage)
     wait_for(qt, lambda: len(state.live.frames.tiles) == TILES, "there are no frames")
     wait_for(qt, lambda: page.canvas.painted_pictures > 100, "nothing is painted")
     return page

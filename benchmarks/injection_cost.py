@@ -28,9 +28,8 @@ from benchmarks.report import Report
 from mosaic.contracts.worker_environment import FASTLANE_SEGMENT
 from mosaic.watch.bridge import Bridge
 from mosaic.watch.config import ScriptConfig
-from mosaic.watch.environment import script_environment
-from mosaic.watch.import_folders import import_folders
 from mosaic.watch.messages import Episode, Message
+from mosaic.watch.variables import import_folders, script_variables
 
 LOOP = """
 import json, statistics, sys, threading, time
@@ -88,9 +87,12 @@ print(json.dumps([taken, share]))
 
 
 def measure(
-    rounds: int, steps: int, *, is_recorded: bool = True
+    rounds: int, steps: int, *, is_recorded: bool = True, loop: str = LOOP
 ) -> tuple[dict[str, list[float]], float, int]:
-    """(steps/s of each round and contender, share of our threads, episodes that came)."""
+    """(steps/s of each round and contender, share of our threads, episodes that came).
+
+    `loop` is the program, which prints the seconds of its rounds and that share.
+    """
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, import_folders(None) as folders:
         pipe = Path(folder) / "pipe"
         os.mkfifo(pipe)
@@ -101,7 +103,7 @@ def measure(
             episodes += isinstance(message, Episode)
 
         bridge = Bridge(pipe, take, lambda: None)
-        variables = script_environment(
+        variables = script_variables(
             os.environ,
             ScriptConfig(command=("python",)),
             bridge=str(pipe),
@@ -111,7 +113,7 @@ def measure(
         variables[FASTLANE_SEGMENT] = str(Path(folder) / "segment")
         try:
             done = subprocess.run(
-                [sys.executable, "-c", LOOP, str(rounds), str(steps)],
+                [sys.executable, "-c", loop, str(rounds), str(steps)],
                 env=variables,
                 stdout=subprocess.PIPE,
                 check=True,

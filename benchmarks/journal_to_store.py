@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mosaic.telemetry.ingest import JournalIngest
-from mosaic.telemetry.store_schema import COLUMNS
+from mosaic.telemetry.store.schema import COLUMNS
 from mosaic.worker.assignment import Assignment
 from mosaic.worker.event_writer import EventWriter
 from mosaic.worker.journal import Journal

@@ -21,8 +21,8 @@ from ulid import ULID
 from benchmarks.report import Report
 from mosaic.contracts.run_record import Progress, RunRecord, Transition
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry.registry import NewRun, Registry
-from mosaic.daemon.registry.run_file import write_run_file
+from mosaic.daemon.registry.documents import NewRun, write_run_file
+from mosaic.daemon.registry.registry import Registry
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness
 

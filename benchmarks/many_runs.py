@@ -34,10 +34,10 @@ from pathlib import Path
 
 from benchmarks.list_runs import live_through, sample
 from benchmarks.report import Report
-from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
-from mosaic.analytics.tensorboard_reader import ScalarReader
+from cleanrl_worker.kit.writers.tensorboard import TensorBoardWriter
+from mosaic.analytics.tensorboard.reader import ScalarReader
+from mosaic.daemon.registry.documents import write_run_file
 from mosaic.daemon.registry.registry import Registry
-from mosaic.daemon.registry.run_file import write_run_file
 from mosaic.paths import Home
 from mosaic.telemetry.ingest import JournalIngest
 from mosaic.worker.assignment import Assignment

@@ -15,6 +15,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the worker's entry points do
 
@@ -24,15 +25,17 @@ import torch.nn.functional as F  # noqa: N812 (its usual name)
 from torch import Tensor, nn
 
 from benchmarks.report import Report
-from cleanrl_worker.agents.action_critic import ActionCritic
-from cleanrl_worker.agents.action_range import ActionRange
-from cleanrl_worker.agents.deterministic import DeterministicActor
-from cleanrl_worker.agents.soft_actor_critic import SoftActor
-from cleanrl_worker.algorithms.continuous_control import ContinuousLearner
-from cleanrl_worker.algorithms.ddpg import DDPGArguments, DDPGLearner
-from cleanrl_worker.algorithms.sac import SACArguments, SACLearner
-from cleanrl_worker.algorithms.td3 import TD3Arguments, TD3Learner
-from cleanrl_worker.kit.replay_buffer import ReplayBuffer
+from cleanrl_worker.accelerators.learners import ReplayLearner
+from cleanrl_worker.agents.continuous_control import (
+    ActionCritic,
+    ActionRange,
+    DeterministicActor,
+    SoftActor,
+)
+from cleanrl_worker.algorithms import ddpg, sac, td3
+from cleanrl_worker.arguments import Arguments
+from cleanrl_worker.kit.replay_buffers import ReplayBuffer
+from cleanrl_worker.kit.session import Session
 
 OBSERVATION_SIZE, ACTIONS = 11, ActionRange(-np.ones(3), np.ones(3))
 BATCH, GAMMA, TAU, TURN = 256, 0.99, 0.005, 20
@@ -139,27 +142,59 @@ class PlainSoft:
         self.alpha = self.log_alpha.exp().item()
 
 
+class NoReporter:
+    """A learner is measured alone: nobody is told anything."""
+
+    def should_stop(self) -> bool:
+        return False
+
+    def metric(self, name: str, value: float, step: int) -> None: ...
+    def episode(self, **_: Any) -> None: ...
+    def progress(self, *, steps: int, total_steps: int | None = None) -> None: ...
+    def flush(self) -> None: ...
+    def checkpoint_saved(self, *_: Any, **__: Any) -> None: ...
+    def checkpoint_loaded(self, *_: Any, **__: Any) -> None: ...
+    def note(self, text: str) -> None: ...
+
+
+def session_of(arguments: Arguments) -> Session:
+    return Session(arguments, CPU, NoReporter())
+
+
+def accelerated() -> dict[str, ReplayLearner]:
+    """Ours, as trainings use them."""
+    shape = OBSERVATION_SIZE, ACTIONS, CPU
+    ddpg_arguments, td3_arguments = ddpg.DDPGArguments(), td3.TD3Arguments()
+    sac_arguments = sac.SACArguments()
+    return {
+        "ddpg": ddpg.make_learner(
+            ddpg.DDPGLearner(ddpg_arguments, *shape), ddpg_arguments, session_of(ddpg_arguments)
+        ),
+        "td3": td3.make_learner(
+            td3.TD3Learner(td3_arguments, *shape), td3_arguments, session_of(td3_arguments)
+        ),
+        "sac": sac.make_learner(
+            sac.SACLearner(sac_arguments, *shape), sac_arguments, session_of(sac_arguments)
+        ),
+    }
+
+
 def contenders(buffer: ReplayBuffer) -> dict[str, tuple[Update, Update]]:
     """Plain and ours, by algorithm."""
     rng = np.random.default_rng(1)
-    learners: dict[str, tuple[PlainDeterministic | PlainSoft, ContinuousLearner]] = {
-        "ddpg": (
-            PlainDeterministic(1),
-            DDPGLearner(DDPGArguments(), OBSERVATION_SIZE, ACTIONS, CPU),
-        ),
-        "td3": (PlainDeterministic(2), TD3Learner(TD3Arguments(), OBSERVATION_SIZE, ACTIONS, CPU)),
-        "sac": (PlainSoft(), SACLearner(SACArguments(), OBSERVATION_SIZE, ACTIONS, CPU)),
+    plain: dict[str, PlainDeterministic | PlainSoft] = {
+        "ddpg": PlainDeterministic(1),
+        "td3": PlainDeterministic(2),
+        "sac": PlainSoft(),
     }
 
-    def pair(
-        plain: PlainDeterministic | PlainSoft, ours: ContinuousLearner
-    ) -> tuple[Update, Update]:
+    def pair(plain: PlainDeterministic | PlainSoft, ours: ReplayLearner) -> tuple[Update, Update]:
         return (
             lambda iteration: plain.update(buffer, rng, iteration),
             lambda iteration: ours.update(buffer.sample(BATCH, rng), iteration),
         )
 
-    return {name: pair(plain, ours) for name, (plain, ours) in learners.items()}
+    return {name: pair(plain[name], ours) for name, ours in accelerated().items()}
 
 
 def updates_per_second(update: Update) -> float:

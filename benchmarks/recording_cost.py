@@ -89,8 +89,7 @@ class Spent:
 def measure(case: Case, rounds: int) -> tuple[list[float], Spent, int]:
     """Ratios of the rounds, what was spent, and the number of environments."""
     import cleanrl_worker.kit.session as session
-    from cleanrl_worker.kit.batch_recorder import BatchRecorder
-    from cleanrl_worker.kit.recorded_batch import RecordedBatch
+    from cleanrl_worker.kit.recording import BatchRecorder, RecordedBatch
     from cleanrl_worker.kit.training import run_training
     from cleanrl_worker.launcher import parse_arguments
     from cleanrl_worker.registry import find_algorithm
@@ -145,8 +144,7 @@ def recorded_step_s(case: Case, num_envs: int) -> float:
 
     from cleanrl_worker.environments.batch import Step
     from cleanrl_worker.environments.making import make_env_batch
-    from cleanrl_worker.kit.batch_recorder import BatchRecorder
-    from cleanrl_worker.kit.recorded_batch import RecordedBatch
+    from cleanrl_worker.kit.recording import BatchRecorder, RecordedBatch
 
     count = 20_000
     with tempfile.TemporaryDirectory() as folder:

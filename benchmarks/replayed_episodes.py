@@ -18,15 +18,14 @@ import numpy as np
 
 from benchmarks.report import Report
 from benchmarks.training_speed import Stopwatch
-from cleanrl_worker.kit.checkpoints import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
 from cleanrl_worker.kit.training import run_training
 from cleanrl_worker.launcher import parse_arguments
 from cleanrl_worker.registry import find_algorithm
 from cleanrl_worker.replay import make_environment
 from mosaic.contracts.recording_file import recording_name
 from mosaic.contracts.replay import EpisodeStart
-from mosaic.telemetry.recorded_episode import RecordedEpisode
-from mosaic.telemetry.recordings import read_episode, recorded_episodes
+from mosaic.telemetry.recordings.episodes import RecordedEpisode, read_episode, recorded_episodes
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from pathlib import Path
 from torch.utils.tensorboard import SummaryWriter
 
 from benchmarks.report import Report
-from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
-from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
-from mosaic.analytics.tensorboard_reader import ScalarReader
-from mosaic.analytics.wandb_reader import WandbReader, latest_log
+from cleanrl_worker.kit.writers.tensorboard import TensorBoardWriter
+from cleanrl_worker.kit.writers.wandb import WandbSettings, WandbWriter
+from mosaic.analytics.tensorboard.reader import ScalarReader
+from mosaic.analytics.wandb.reader import WandbReader, latest_log
 from mosaic.worker.assignment import Assignment
 from mosaic.worker.event_writer import EventWriter
 from mosaic.worker.journal import Journal

@@ -24,11 +24,11 @@ from pathlib import Path
 from ulid import ULID
 
 from benchmarks.report import Report
-from mosaic.contracts.history import MetricSeries
-from mosaic.telemetry.pyramid import fill_buckets
-from mosaic.telemetry.series_queries import bucketed_series
-from mosaic.telemetry.store import TelemetryStore
-from mosaic.telemetry.store_reader import reading
+from mosaic.contracts.metrics import MetricSeries
+from mosaic.telemetry.series import bucketed_series
+from mosaic.telemetry.store.pyramid import fill_buckets
+from mosaic.telemetry.store.reader import reading
+from mosaic.telemetry.store.store import TelemetryStore
 from tests.daemon_harness import DaemonHarness
 
 NAME = "losses/value_loss"

@@ -16,8 +16,9 @@ from typing import NoReturn
 
 import torch
 
-from cleanrl_worker.kit import chunked_state
-from cleanrl_worker.kit.checkpoints import CheckpointStore, find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints import state
+from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from tests.checkpoint_samples import assert_holds, empty_buffer, extend_buffer, save_step
 
 
@@ -66,7 +67,7 @@ def kill_somewhere(folder: Path, chance: random.Random) -> int:
 def main() -> None:
     folder, kills = Path(sys.argv[1]), int(sys.argv[2])
     torch.set_num_threads(1)  # threads do not survive a fork
-    chunked_state.CHUNK_ROWS = 4
+    state.CHUNK_ROWS = 4
     chance = random.Random(5)
     for _ in range(kills):
         told = kill_somewhere(folder, chance)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointStore, SavedCheckpoint
-from cleanrl_worker.kit.replay_buffer import ReplayBuffer
+from cleanrl_worker.kit.checkpoints.loading import Checkpoint
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore, SavedCheckpoint
+from cleanrl_worker.kit.replay_buffers import ReplayBuffer
 
 BUFFER_ROWS = 10
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from mosaic.contracts.run_record import Transition
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.keeping.archive_format import COMMENT, ENTRY_NAME, INDEX_NAME
-from mosaic.daemon.registry.entry import RunEntry
+from mosaic.daemon.keeping.archive.bundle import COMMENT, ENTRY_NAME, INDEX_NAME
+from mosaic.daemon.registry.documents import RunEntry
 from mosaic.daemon.registry.rows import columns_of, row_of
 from tests.registry_samples import new_run
 

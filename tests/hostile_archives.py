@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mosaic.daemon.keeping.archive_format import COMMENT, ENTRY_NAME, INDEX_NAME
-from mosaic.telemetry.gzip_members import packed_member
+from mosaic.daemon.keeping.archive.bundle import COMMENT, ENTRY_NAME, INDEX_NAME
+from mosaic.telemetry.journal.files import packed_member
 
 # No file of this name, and nothing that a command with it makes, may ever be found anywhere.
 CANARY = "mosaic-hostile-canary"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mosaic.telemetry.journal_files import opened_journal
+from mosaic.telemetry.journal.files import opened_journal
 
 RUN_ID = "01JQ0000000000000000000000"
 OTHER_RUN_ID = "01JQ0000000000000000000001"

@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from mosaic.telemetry.store_schema import MIGRATIONS
+from mosaic.telemetry.store.schema import MIGRATIONS
 
 
 def make_older(path: Path, version: int) -> None:

@@ -10,8 +10,8 @@ from ulid import ULID
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.registry.recovery import write_run_file
-from mosaic.daemon.registry.registry import NewRun, Registry
+from mosaic.daemon.registry.documents import NewRun, write_run_file
+from mosaic.daemon.registry.registry import Registry
 from mosaic.paths import Home
 
 

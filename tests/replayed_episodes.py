@@ -9,8 +9,7 @@ import numpy as np
 
 from cleanrl_worker.replay import make_environment
 from mosaic.contracts.replay import EpisodeStart, Moment
-from mosaic.telemetry.recorded_episode import RecordedEpisode
-from mosaic.telemetry.recordings import read_episode
+from mosaic.telemetry.recordings.episodes import RecordedEpisode, read_episode
 
 
 def recorded(folder: Path, number: int, attempt: int | None = None) -> RecordedEpisode:

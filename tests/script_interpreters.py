@@ -14,7 +14,7 @@ import pytest
 
 import mosaic
 from mosaic.injection.start import HOOKS
-from mosaic.telemetry.process_recordings import MAKER
+from mosaic.telemetry.recordings.episodes import MAKER
 
 OLDEST = (3, 9)
 VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")

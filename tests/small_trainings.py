@@ -9,7 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.kit.checkpoints import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
 from cleanrl_worker.kit.training import run_training
 from cleanrl_worker.launcher import parse_arguments
 from cleanrl_worker.registry import find_algorithm

@@ -8,7 +8,7 @@ from typing import Any
 from cleanrl_worker.catalogue import SCHEMAS_FILE
 from cleanrl_worker.launcher import default_arguments
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY, PLANNED_ALGORITHMS, Algorithm
-from mosaic.worker.config_schema import config_schema, config_to_dict
+from mosaic.worker.config import config_schema, config_to_dict
 
 FORMAT_VERSION = 1
 

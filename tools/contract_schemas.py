@@ -8,7 +8,7 @@ from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.manifest import AnalyticsManifest, RuntimeSummary
-from mosaic.worker.config_schema import config_schema
+from mosaic.worker.config import config_schema
 
 FOLDER = Path(__file__).resolve().parents[1] / "src" / "mosaic" / "contracts" / "schemas"
 DERIVED = {

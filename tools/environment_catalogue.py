@@ -30,9 +30,9 @@ from cleanrl_worker.environments.families import (
 )
 from cleanrl_worker.environments.family_imports import import_family
 from cleanrl_worker.environments.single import make_single
-from cleanrl_worker.environments.space_check import observation_kind, space_kind
+from cleanrl_worker.kit.space_check import observation_kind, space_kind
 from cleanrl_worker.registry import DISCRETE
-from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.contracts.catalogue import EnvironmentInfo
 from mosaic.files import atomic_write
 
 DESCRIPTIONS = CATALOGUE_FILE.parent / "descriptions"

@@ -12,7 +12,7 @@ from baseline_worker.environment import make_environment as make_gymnasium
 from mosaic.contracts.events import number_from_json
 from mosaic.contracts.replay import EpisodeStart, Moment, ReplayEnvironment
 from mosaic.errors import WorkerError
-from mosaic.fastlane.gl_probe import gl_backend
+from mosaic.fastlane.drawing import gl_backend
 from mosaic.worker import build_config
 
 _PICTURES = "rgb_array"

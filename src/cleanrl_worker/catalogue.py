@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.catalogue import AlgorithmInfo
 
 SCHEMAS_FILE = Path(__file__).with_name("schemas.json")
 WORKER = "cleanrl"

@@ -9,8 +9,7 @@ from typing import Any
 
 import cleanrl_worker.thread_environment  # noqa: F401  # before numpy and torch
 from cleanrl_worker import get_worker_metadata
-from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.worker_arguments import SHORTCUTS
+from cleanrl_worker.config import SHORTCUTS, CleanRLWorkerConfig
 from mosaic.contracts.worker_environment import JOURNAL
 from mosaic.worker import Run, worker_main
 

@@ -8,8 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.worker_arguments import EVALUATE, NAMES_OF_CUDA, WorkerExtras
+from cleanrl_worker.config import CUDA_NAMES, EVALUATE, CleanRLWorkerConfig, WorkerExtras
 from mosaic.fastlane.settings import BUDGET, GRID_LIMIT, OFF, SLOT, VIDEO_MODE
 from mosaic.worker import ConfigError
 
@@ -84,7 +83,7 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wants_cuda(extras: Mapping[str, Any]) -> bool | None:
-    given = {name: extras[name] for name in NAMES_OF_CUDA if extras.get(name) is not None}
+    given = {name: extras[name] for name in CUDA_NAMES if extras.get(name) is not None}
     if len(set(given.values())) > 1:
         names = " and ".join(f"extras.{name}" for name in given)
         raise ConfigError(

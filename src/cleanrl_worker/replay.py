@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cleanrl_worker.environments.families import family_of
-from cleanrl_worker.environments.headless import headless_variables
+from cleanrl_worker.environments.family_imports import headless_variables
 from mosaic.contracts.replay import EpisodeStart, Moment, ReplayEnvironment
 from mosaic.errors import WorkerError
 
@@ -91,7 +91,7 @@ class BatchReplay:
         return self._batch.step(np.asarray(action)[np.newaxis])
 
     def _restore(self, data: bytes) -> None:
-        from cleanrl_worker.environments.process_messages import unpack
+        from cleanrl_worker.environments.processes.messages import unpack
 
         batch = self._batch
         promised = batch.exactness

@@ -1,21 +1,33 @@
-"""Going on from a checkpoint: with which arguments, until when, and what is refused."""
+"""Starting from a checkpoint: resuming goes on with all of it, a warm start with its networks."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.kit.arguments import Arguments, RolloutArguments
-from cleanrl_worker.kit.checkpoint_loading import read_manifest
-from cleanrl_worker.kit.checkpoint_search import find_checkpoint, locate_checkpoint
-from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, load_checkpoint
-from cleanrl_worker.kit.told_by_files import check_told_arguments, check_told_environment
+from cleanrl_worker.arguments import Arguments, RolloutArguments
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.loading import (
+    Checkpoint,
+    find_checkpoint,
+    load_checkpoint,
+    locate_checkpoint,
+    read_manifest,
+    refuse_foreign_arguments,
+    refuse_foreign_module,
+)
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.checkpoints.state import Stateful
+from cleanrl_worker.kit.normalizers import NormalizingBatch
 from cleanrl_worker.launcher import parse_arguments, restore_arguments
 from cleanrl_worker.registry import Algorithm, find_algorithm
 from mosaic.worker import ConfigError
+
+# What belongs to the course of the old training, not to what it has learned.
+_NOT_LEARNED = ("buffer", "memory", "envs")
 
 
 @dataclass(frozen=True)
@@ -40,9 +52,9 @@ def resume_from(path: Path, flags: Sequence[str], algo: str | None = None) -> Re
     old = restore_arguments(algorithm, checkpoint.description.get("arguments") or {})
     given = {flag.partition("=")[0].lstrip("-").replace("-", "_") for flag in flags}
     if "env_id" not in given:
-        check_told_environment(old.env_id, path)
+        refuse_foreign_module(old.env_id, path)
     if "env_kwargs" not in given:
-        check_told_arguments(old.env_kwargs, path)
+        refuse_foreign_arguments(old.env_kwargs, path)
     new = parse_arguments(algorithm, flags, base=old)
     if new.env_id != old.env_id:
         raise ConfigError(
@@ -120,3 +132,33 @@ def _check_total(step: int, old: Arguments, new: Arguments) -> None:
         hint=f"give --total-timesteps, the new total, of more than {step}",
         field="total_timesteps",
     )
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """A new training that begins with what another one has learned."""
+
+    checkpoint: Checkpoint
+    lineage: Mapping[str, Any]
+
+    def load_into(self, model: ModelFile, parts: Mapping[str, Stateful]) -> None:
+        """Networks and the scale of observations; optimisers and counters begin anew."""
+        model.load(self.checkpoint.weights)
+        for name, part in parts.items():
+            if isinstance(part, NormalizingBatch):
+                part.adopt_scales(self.checkpoint.part(name))
+            elif name not in _NOT_LEARNED and not name.endswith("optimizer"):
+                part.load_state_dict(self.checkpoint.part(name))
+
+
+def warm_start_from(path: Path, algorithm: Algorithm) -> WarmStart:
+    checkpoint = load_checkpoint(path, with_replay=False)
+    trained_by = str(checkpoint.description.get("algorithm"))
+    if trained_by != algorithm.name:
+        raise ConfigError(
+            f"'extras.warm_start_path': {path.name} was trained by {trained_by}, "
+            f"not by {algorithm.name}",
+            hint=f"train {trained_by}, or give another checkpoint",
+            field="extras.warm_start_path",
+        )
+    return WarmStart(checkpoint, {**lineage_of(checkpoint), "kind": "warm_start"})

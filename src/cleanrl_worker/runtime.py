@@ -5,30 +5,30 @@ Only a script of CleanRL itself is a process of its own.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.flags import (
-    build_environment,
-    build_flags,
-    build_live_view,
-    recorded_extras,
-)
+from cleanrl_worker.config import EVALUATE, INTERACTIVE, RESUME, UPSTREAM, CleanRLWorkerConfig
+from cleanrl_worker.flags import build_environment, build_flags, build_live_view, recorded_extras
 from cleanrl_worker.launcher import parse_arguments
-from cleanrl_worker.left_files import LeftFiles
 from cleanrl_worker.registry import Algorithm, find_algorithm
-from cleanrl_worker.worker_arguments import EVALUATE, INTERACTIVE, RESUME, UPSTREAM
-from mosaic.worker import Run, write_manifest
+from mosaic.worker import Run, TensorBoardArtifact, write_manifest
 from mosaic.worker.recording import recording_path
 
 if TYPE_CHECKING:
-    from cleanrl_worker.kit.arguments import Arguments
-    from cleanrl_worker.kit.checkpoints import Checkpoint
-    from cleanrl_worker.warm_starting import WarmStart
+    from cleanrl_worker.arguments import Arguments
+    from cleanrl_worker.kit.checkpoints.loading import Checkpoint
+    from cleanrl_worker.kit.training import TrainingFiles
+    from cleanrl_worker.resuming import WarmStart
+
+
+MANIFEST_INTERVAL_S = 30.0
+
 
 WorkerRun = Run[CleanRLWorkerConfig]
 
@@ -54,7 +54,7 @@ def check(config: CleanRLWorkerConfig) -> dict[str, Any]:
 
         return describe_upstream(config)
     if config.mode == EVALUATE:
-        from cleanrl_worker.evaluation_mode import describe_evaluation
+        from cleanrl_worker.evaluation.mode import describe_evaluation
 
         return describe_evaluation(config)
     if config.mode == INTERACTIVE:
@@ -67,7 +67,7 @@ def check(config: CleanRLWorkerConfig) -> dict[str, Any]:
     plan = plan_training(config)
     choose_device(plan.arguments)
     check_environment(plan.algorithm, plan.arguments)
-    return findings(plan)
+    return plan_facts(plan)
 
 
 def execute(run: WorkerRun) -> None:
@@ -80,7 +80,7 @@ def execute(run: WorkerRun) -> None:
 
         run_upstream(run)
     elif run.config.mode == EVALUATE:
-        from cleanrl_worker.evaluation_mode import evaluate
+        from cleanrl_worker.evaluation.mode import evaluate
 
         evaluate(run)
     elif run.config.mode == INTERACTIVE:
@@ -95,10 +95,10 @@ def train(run: WorkerRun) -> None:
     from cleanrl_worker.kit.training import run_training
 
     plan = plan_training(run.config, run.directory, run.attempt)
-    write_manifest(run, metadata=findings(plan))
+    write_manifest(run, metadata=plan_facts(plan))
     if plan.note:
         run.note(plan.note)
-    left = LeftFiles(run)
+    manifest = ManifestUpdater(run)
     try:
         run_training(
             plan.algorithm,
@@ -110,12 +110,12 @@ def train(run: WorkerRun) -> None:
             folder=plan.folder,
             warm_start=plan.warm_start,
             run_id=run.run_id,
-            on_files=left.begin,
+            on_files=manifest.begin,
             is_paused=lambda: run.control.is_paused,
             recording=recording_path(run),
         )
     finally:
-        left.end()
+        manifest.end()
 
 
 def plan_training(
@@ -139,7 +139,7 @@ def plan_training(
         algorithm = find_algorithm(config.algo or "")
         plan = TrainingPlan(algorithm, flags, parse_arguments(algorithm, flags))
         if path := config.extras.get("warm_start_path"):
-            from cleanrl_worker.warm_starting import warm_start_from
+            from cleanrl_worker.resuming import warm_start_from
 
             warm_start = warm_start_from(Path(path), algorithm)
             plan = replace(plan, warm_start=warm_start, lineage=warm_start.lineage)
@@ -152,7 +152,7 @@ def plan_training(
     return plan
 
 
-def findings(plan: TrainingPlan) -> dict[str, Any]:
+def plan_facts(plan: TrainingPlan) -> dict[str, Any]:
     """What is known of the run beyond its config; part of `run_started` and the manifest."""
     arguments = plan.arguments
     found = {
@@ -165,3 +165,55 @@ def findings(plan: TrainingPlan) -> dict[str, Any]:
         "flags": plan.flags,
     }
     return found if plan.lineage is None else {**found, "lineage": dict(plan.lineage)}
+
+
+class ManifestUpdater:
+    """Keeps the files that a training writes listed in its run's analytics.json.
+
+    It looks every now and then: W&B reports its address late, and videos appear with episodes.
+    """
+
+    def __init__(self, run: Run[Any]) -> None:
+        self._run = run
+        self._files: TrainingFiles | None = None
+        self._written: dict[str, Any] = {}
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="manifest-updates", daemon=True)
+
+    def begin(self, files: TrainingFiles) -> None:
+        self._files = files
+        self.refresh()
+        self._thread.start()
+
+    def end(self) -> None:
+        if self._files is not None:
+            self._is_over.set()
+            self._thread.join()
+            self.refresh()
+
+    def refresh(self) -> None:
+        assert self._files is not None
+        found = describe_files(self._run.directory, self._files)
+        if found != self._written:
+            write_manifest(self._run, **found)
+            self._written = found
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(MANIFEST_INTERVAL_S):
+            with contextlib.suppress(OSError):  # a folder that went away under us
+                self.refresh()
+
+
+def describe_files(directory: Path | None, files: TrainingFiles) -> dict[str, Any]:
+    assert directory is not None, "files are opened only where there is a directory"
+    videos = sorted((directory / "videos").rglob("*.mp4"))
+    return {
+        "tensorboard": TensorBoardArtifact(True, path_in_run(directory, files.tensorboard)),
+        "wandb": None if files.wandb is None else files.wandb.artifact(),
+        "videos": tuple(path_in_run(directory, path) for path in videos) or None,
+        "metadata": {"run_folder": path_in_run(directory, files.folder)},
+    }
+
+
+def path_in_run(directory: Path, path: Path) -> str:
+    return str(path.relative_to(directory) if path.is_relative_to(directory) else path)

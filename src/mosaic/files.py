@@ -11,15 +11,15 @@ import errno
 import fcntl
 import json
 import os
+import select
 from pathlib import Path
 from typing import Any
 
 from mosaic.errors import CorruptStoreError
-from mosaic.foreign_files import open_regular, read_regular
-from mosaic.foreign_json import parse_json
+from mosaic.foreign.files import open_regular, parse_json, read_regular
 
 # Too many open files, no memory, a failing disk: the same look may succeed later.
-PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
+TRANSIENT_ERRORS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EINTR, errno.EAGAIN}
 
 # More than any JSON document of our own has.
 MOST_JSON_BYTES = 64 * 2**20
@@ -92,7 +92,7 @@ def read_bounded(path: Path, most_bytes: int) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno in PASSING:
+        if error.errno in TRANSIENT_ERRORS:
             raise
         raise CorruptStoreError(f"{path.name}: {error.strerror}") from error
 
@@ -120,7 +120,7 @@ def is_locked(path: Path) -> bool:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno in PASSING:
+        if error.errno in TRANSIENT_ERRORS:
             raise
         return False
     try:
@@ -143,3 +143,14 @@ def tail_lines(path: Path, count: int, max_bytes: int = 65_536) -> list[str]:
     except OSError:
         return []
     return text.splitlines()[-count:]
+
+
+def is_readable(fd: int, timeout_s: float | None = None) -> bool:
+    """Data, or the end of it, within the time; without a time it waits as long as it takes.
+
+    Not `select.select`, which refuses descriptors of 1024 and more: a process with many
+    connections has them.
+    """
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(None if timeout_s is None else max(0.0, timeout_s) * 1000))

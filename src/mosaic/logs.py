@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.errors import MosaicError
-from mosaic.foreign_files import open_regular
+from mosaic.foreign.files import open_regular
 
 MASK = "***"
 # Without a handler of its own Python would print bare event names on stderr.

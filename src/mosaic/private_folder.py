@@ -83,10 +83,13 @@ class PrivateFolder:
     def read(self, name: str, max_bytes: int) -> bytes:
         """Raises NotPrivateError when it is no file of ours, OSError otherwise."""
         fd = os.open(name, _OPEN_FILE, dir_fd=self.fd)
-        with os.fdopen(fd, "rb") as file:
+        try:
             if problem := file_problem(os.fstat(fd)):
                 raise _refused(self.path / name, problem)
-            return file.read(max_bytes)
+            with os.fdopen(fd, "rb", closefd=False) as file:
+                return file.read(max_bytes)
+        finally:  # fdopen refuses a folder, and leaves it open
+            os.close(fd)
 
     def write(self, name: str, data: bytes) -> None:
         """Whole or not at all. Not synced: what is out here does not outlive the machine's boot."""

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mosaic.fastlane.lane import fitted_size
 from mosaic.fastlane.layout import DEFAULT_MAX_DIM, DEFAULT_SLOTS, Geometry
-from mosaic.fastlane.scaling import fitted_size
 from mosaic.fastlane.tiling import Picture
 from tests import journal_lines
 from tests.chaos.chaos_daemon import ChaosDaemon

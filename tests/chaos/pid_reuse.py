@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from mosaic.processes import identity_of, is_alive, send_signal
-from mosaic.runhost import process_tree
+from mosaic.runhost import run_processes
 from tests.chaos.chaos_daemon import SLEEPER, ChaosDaemon
 from tests.waiting import wait_until
 
@@ -40,7 +40,7 @@ def signal_a_reused_pid() -> bool:
     """Whether a signal meant for a dead process hit the stranger who has its pid."""
     dead = subprocess.Popen(["sleep", "600"])
     identity = identity_of(dead.pid)
-    process = process_tree.read_process(dead.pid)
+    process = run_processes.read_process(dead.pid)
     assert identity is not None
     assert process is not None
     time.sleep(0.02)  # a start time has a resolution of 10 ms
@@ -51,7 +51,7 @@ def signal_a_reused_pid() -> bool:
     sent = (
         is_alive(identity),
         send_signal(identity, signal.SIGKILL),
-        process_tree.send_signal(process, signal.SIGKILL),
+        run_processes.send_signal(process, signal.SIGKILL),
     )
     was_hit = any(sent) or stranger.poll() is not None
     stranger.kill()

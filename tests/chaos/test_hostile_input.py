@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mosaic.telemetry import queries
-from mosaic.telemetry.episode_pages import EpisodeOrder, episode_page, step_page
 from mosaic.telemetry.ingest import JournalIngest
-from mosaic.telemetry.journal_reader import read_raw_events
-from mosaic.telemetry.series_queries import bucketed_series
-from mosaic.telemetry.store_reader import reading
+from mosaic.telemetry.journal.reader import read_raw_events
+from mosaic.telemetry.queries import EpisodeOrder, episode_page, step_page
+from mosaic.telemetry.series import bucketed_series
+from mosaic.telemetry.store.reader import reading
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests.chaos.announced_workers import announce_workers, emitting, printing
 from tests.chaos.chaos_daemon import SLEEPER, ChaosDaemon, chaos_daemon, python_run

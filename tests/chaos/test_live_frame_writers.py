@@ -18,8 +18,7 @@ import pytest
 
 from mosaic.fastlane.layout import Geometry
 from mosaic.fastlane.segment import make_segment, open_segment, segment_path
-from mosaic.fastlane.slot_reader import read_state
-from mosaic.fastlane.viewer import ENDED, LIVE, Viewer
+from mosaic.fastlane.viewer import ENDED, LIVE, Viewer, read_state
 from tests.chaos.figures import record
 
 pytestmark = pytest.mark.chaos

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from mosaic.replay.simulation import verify
-from mosaic.replay.verdict import IDENTICAL, Verdict
+from mosaic.replay.verdict import IDENTICAL, ReplayVerdict
 from tests.daemon_harness import DaemonHarness, running_daemon
 
 pytestmark = pytest.mark.chaos
@@ -108,7 +108,7 @@ def test_random_episodes_of_all_families(daemon: DaemonHarness) -> None:
     runs = finished_runs(daemon)
     episodes = random_episodes(runs)
 
-    def compared(episode: tuple[str, int]) -> Verdict:
+    def compared(episode: tuple[str, int]) -> ReplayVerdict:
         return verify(daemon.client.get_recording(*episode))
 
     with ThreadPoolExecutor(2) as pool:

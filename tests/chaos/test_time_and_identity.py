@@ -25,10 +25,10 @@ from mosaic.contracts.run_config import parse_run_config
 from mosaic.contracts.run_files import LiveRecord
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon import run_monitor
-from mosaic.daemon.active_run import ActiveRun
-from mosaic.daemon.executors.base import WorkerLook
-from mosaic.daemon.run_monitor import RunMonitor
+from mosaic.daemon.executors.base import WorkerProcess
+from mosaic.daemon.runs import monitor
+from mosaic.daemon.runs.active_run import ActiveRun
+from mosaic.daemon.runs.monitor import RunMonitor
 from mosaic.files import atomic_write_json, read_json
 from mosaic.paths import Home
 from mosaic.processes import ProcessIdentity, identity_of
@@ -70,9 +70,9 @@ class QuietSupervisor:
     def feed(self) -> Any:
         return SimpleNamespace(notify=lambda run_id: None)
 
-    async def poll(self, key: object) -> WorkerLook:
+    async def poll(self, key: object) -> WorkerProcess:
         self.looks += 1
-        return WorkerLook("S")
+        return WorkerProcess("S")
 
 
 async def test_the_monitor_takes_no_jump_of_the_clock_for_silence(
@@ -80,7 +80,7 @@ async def test_the_monitor_takes_no_jump_of_the_clock_for_silence(
 ) -> None:
     real, shift = time.time, 0
     monkeypatch.setattr(time, "time", lambda: real() + shift)
-    monkeypatch.setattr(run_monitor, "LOOK_S", 0.01)
+    monkeypatch.setattr(monitor, "LOOK_S", 0.01)
     monkeypatch.setenv("MOSAIC_HEARTBEAT_S", "30")
     home = Home(tmp_path)
     home.create()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from mosaic.daemon.keeping.archive_keeper import ArchivePiece
+from mosaic.daemon.keeping.archives import ArchivePiece
 from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.registry.registry import Registry
 from mosaic.errors import UnknownRunError

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.errors import MosaicError, RequestError
-from mosaic.gui.async_bridge import AsyncBridge
+from mosaic.gui.services.async_bridge import AsyncBridge
 
 
 class FakeClient:

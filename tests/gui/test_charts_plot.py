@@ -13,9 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from mosaic.gui.charts.curve_plot import CurvePlot
-from mosaic.gui.state.curve import Curve, numbers
-from mosaic.gui.state.run_colours import CURVES
+from mosaic.gui.charts.model.curve import Curve, numbers
+from mosaic.gui.charts.plot import CurvePlot
+from mosaic.gui.state.runs_state import CURVES
 from mosaic.gui.theme.theme import Theme
 from tests.gui.conftest import WAIT_MS
 

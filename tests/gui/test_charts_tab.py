@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
-from mosaic.gui.charts.chart_card import ChartCard
-from mosaic.gui.charts.charts_tab import LOST, ChartsTab
+from mosaic.gui.charts.card import ChartCard
+from mosaic.gui.charts.tab import LOST, ChartsTab
 from mosaic.gui.state.workbench_state import Connection
 from tests.daemon_harness import DaemonHarness, run_document
 from tests.gui.conftest import WAIT_MS

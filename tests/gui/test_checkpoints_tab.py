@@ -14,9 +14,9 @@ pytest.importorskip("torch")
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.application import Application
-from mosaic.gui.checkpoints.card_view import CardView
-from mosaic.gui.checkpoints.checkpoints_tab import CheckpointsTab
-from mosaic.gui.state.checkpoint_cards import HashStatus
+from mosaic.gui.checkpoints.cards import CardView
+from mosaic.gui.checkpoints.model.cards import HashStatus
+from mosaic.gui.checkpoints.tab import CheckpointsTab
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Operation, Page
 from tests.daemon_harness import DaemonHarness

@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 
 from mosaic.compare import requirements
 from mosaic.gui.application import Application
-from mosaic.gui.compare.compare_view import CompareView
+from mosaic.gui.compare.page import ComparePage
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness
@@ -35,22 +35,22 @@ def finished_runs(daemon: DaemonHarness, *settings: dict[str, Any]) -> list[str]
     return started
 
 
-def opened(qtbot: QtBot, application: Application, run_ids: list[str]) -> CompareView:
+def opened(qtbot: QtBot, application: Application, run_ids: list[str]) -> ComparePage:
     runs = application.state.runs
     qtbot.waitUntil(lambda: all(run_id in runs for run_id in run_ids), timeout=WAIT_MS)
     application.state.compare(run_ids)
     view = application.window.stage.page(Page.COMPARE)
-    assert isinstance(view, CompareView)
+    assert isinstance(view, ComparePage)
     return view
 
 
-def shown(qtbot: QtBot, application: Application, run_ids: list[str]) -> CompareView:
+def shown(qtbot: QtBot, application: Application, run_ids: list[str]) -> ComparePage:
     view = opened(qtbot, application, run_ids)
     qtbot.waitUntil(lambda: view.export_button.isEnabled(), timeout=WAIT_MS)
     return view
 
 
-def is_telling(view: CompareView, words: str) -> bool:
+def is_telling(view: ComparePage, words: str) -> bool:
     return words in f"{view.message._title.text()} {view.message._text.text()}"
 
 
@@ -132,7 +132,7 @@ def test_other_environments_and_deleted_runs_are_sentences(
 def test_an_empty_page_says_how_to_select_several(lonely: Application) -> None:
     lonely.state.compare(())
     view = lonely.window.stage.page(Page.COMPARE)
-    assert isinstance(view, CompareView)
+    assert isinstance(view, ComparePage)
     assert is_telling(view, "No runs to compare") and is_telling(view, "Ctrl+click")
 
 

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from mosaic.contracts.consent import Consent
 from mosaic.contracts.run_record import Origin
 from mosaic.gui.application import Application
-from mosaic.gui.state.consent_question import ConsentQuestion
-from mosaic.gui.state.runs_offers import RunAction
+from mosaic.gui.state.notices import ConsentQuestion
+from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.targets import ReplayTarget
 from tests.daemon_harness import DaemonHarness, run_document
 from tests.gui.conftest import WAIT_MS

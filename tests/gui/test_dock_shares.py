@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
-from mosaic.gui.state.dock_sizes import DockSizes, dock_sizes
+from mosaic.gui.shell.model.dock_sizes import DockSizes, dock_sizes
 from mosaic.gui.state.targets import Page
 from tests.gui.conftest import WAIT_MS
 

@@ -10,20 +10,22 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QToolB
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.forms.field_editors import ChoiceEditor, LongTextEditor, SecretEditor
+from mosaic.gui.forms.model.fields import Choice, Field, FieldKind, ShownWhen, field_of
+from mosaic.gui.forms.model.form_state import FormState
 from mosaic.gui.forms.schema_form import SchemaForm
-from mosaic.gui.state.form_fields import Choice, Field, Kind, Shown, field_of
-from mosaic.gui.state.form_state import FormState
-from mosaic.gui.state.launch_fields import HYPERPARAMETERS
-from mosaic.gui.state.launch_train import TrainForm
+from mosaic.gui.launch.model.shared_fields import HYPERPARAMETERS
+from mosaic.gui.launch.model.train_form import TrainForm
 from mosaic.gui.theme.theme import Theme
 from tests.unit.gui.launch_samples import filled_state
 
 STEPS = field_of("steps", {"type": "integer", "minimum": 1, "default": 500_000})
-TRACK = Field("track", "Track with W&B", Kind.BOOLEAN, default=False)
-KEY = Field("key", "Key", Kind.SECRET, shown=Shown("track", True))
+TRACK = Field("track", "Track with W&B", FieldKind.BOOLEAN, default=False)
+KEY = Field("key", "Key", FieldKind.SECRET, shown=ShownWhen("track", True))
 RATE = field_of("rate", {"type": "number", "default": 0.1}, section="More")
-MODE = Field("mode", "Mode", Kind.CHOICE, default="a", choices=(Choice("a", "a"), Choice("b", "b")))
-NOTES = Field("notes", "Notes", Kind.LONG_TEXT, section="More")
+MODE = Field(
+    "mode", "Mode", FieldKind.CHOICE, default="a", choices=(Choice("a", "a"), Choice("b", "b"))
+)
+NOTES = Field("notes", "Notes", FieldKind.LONG_TEXT, section="More")
 
 
 @pytest.fixture

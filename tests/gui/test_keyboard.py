@@ -13,9 +13,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QWidget
 
 from mosaic.gui.application import Application
-from mosaic.gui.compare.compare_view import CompareView
-from mosaic.gui.play.play_view import PlayView
-from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.compare.page import ComparePage
+from mosaic.gui.play.page import PlayPage
+from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.targets import Mode, Page, PlayTarget
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.gui.keyboard_walk import nameless, unreachable, walk
@@ -95,18 +95,18 @@ def test_the_pages_of_the_centre(person: Person, run_id: str, daemon: DaemonHarn
     person.choose("Run", "Show in the centre")
     check(person, "live", problems)
     person.choose("Run", "Replay")
-    replay = person.page(Page.REPLAY, ReplayView)
+    replay = person.page(Page.REPLAY, ReplayPage)
     person.see(lambda: replay.panel.image is not None)
     check(person, "replay", problems)
     other = daemon.submit(run_name="other")
     person.see_state(other, "succeeded")
     person.select_runs(run_id, other)
     person.choose("Compare", "Compare selected")
-    compare = person.page(Page.COMPARE, CompareView)
+    compare = person.page(Page.COMPARE, ComparePage)
     person.see(lambda: compare.page.isVisible())
     check(person, "compare", problems)
     person.state.show_play(PlayTarget("CartPole-v1", Mode.HUMAN))
-    play = person.page(Page.PLAY, PlayView)
+    play = person.page(Page.PLAY, PlayPage)
     person.see(lambda: play.is_playing)
     check(person, "play", problems)
     assert not problems, told(problems)

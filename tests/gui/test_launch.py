@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.gui.application import Application
-from mosaic.gui.launch.launch_panel import LaunchPanel
+from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, Page, PolicyTarget
 from mosaic.gui.state.workbench_state import Connection

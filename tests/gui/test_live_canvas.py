@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.fastlane.tiling import Picture
 from mosaic.gui.live.tile_canvas import TileCanvas
-from mosaic.gui.state.live_frames import Tile
+from mosaic.gui.state.live_watch import Tile
 from tests.gui.conftest import WAIT_MS
 
 

@@ -22,9 +22,9 @@ from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.gui.application import Application
-from mosaic.gui.live.fastlane_tab import FastLaneTab
-from mosaic.gui.live.live_view import LiveView
-from mosaic.gui.state.live_situation import Offer, Screen
+from mosaic.gui.live.model.situation import Offer, Screen
+from mosaic.gui.live.page import LivePage
+from mosaic.gui.live.tab import FastLaneTab
 from mosaic.gui.state.live_watch import Watcher
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page
@@ -52,14 +52,14 @@ def segment(run: RunRecord) -> Iterator[LiveSegment]:
         yield made
 
 
-def show(application: Application, run: RunRecord) -> LiveView:
+def show(application: Application, run: RunRecord) -> LivePage:
     state = application.state
     state.runs.update([run])
     state.select([run.run_id])
     state.set_details(run)
     state.show_page(Page.LIVE)
     page = application.window.stage.page(Page.LIVE)
-    assert isinstance(page, LiveView)
+    assert isinstance(page, LivePage)
     return page
 
 
@@ -70,7 +70,7 @@ def change(application: Application, run: RunRecord, **changes: object) -> None:
 
 
 @pytest.fixture
-def page(qtbot: QtBot, lonely: Application, run: RunRecord, segment: LiveSegment) -> LiveView:
+def page(qtbot: QtBot, lonely: Application, run: RunRecord, segment: LiveSegment) -> LivePage:
     """Eight environments, all of them seen."""
     made = show(lonely, run)
     segment.show_all(50, Metrics(1000, 10, 1.0, 42.0, 100.0))
@@ -86,7 +86,7 @@ def notices(application: Application) -> list[Notice]:
 
 
 def test_eight_environments_are_watched_with_the_numbers_of_their_run(
-    page: LiveView, run: RunRecord
+    page: LivePage, run: RunRecord
 ) -> None:
     words = " ".join(page.hud.text.split())
     assert f"step {run.progress.steps:,}" in words
@@ -96,7 +96,7 @@ def test_eight_environments_are_watched_with_the_numbers_of_their_run(
 
 
 def test_nobody_watches_a_page_that_is_left(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment
 ) -> None:
     assert segment.is_watched
     lonely.state.show_page(Page.WELCOME)
@@ -106,7 +106,7 @@ def test_nobody_watches_a_page_that_is_left(
 
 
 def test_nobody_watches_a_minimized_window(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment
 ) -> None:
     lonely.window.showMinimized()
     qtbot.waitUntil(lambda: not segment.is_watched, timeout=WAIT_MS)
@@ -115,7 +115,7 @@ def test_nobody_watches_a_minimized_window(
 
 
 def test_fewer_tiles_are_fewer_watched_slots(
-    qtbot: QtBot, page: LiveView, segment: LiveSegment
+    qtbot: QtBot, page: LivePage, segment: LiveSegment
 ) -> None:
     page.bar.grid.button("4").click()
     qtbot.waitUntil(lambda: segment.segment.lease().slot_count == 4, timeout=WAIT_MS)
@@ -125,7 +125,7 @@ def test_fewer_tiles_are_fewer_watched_slots(
 
 
 def test_a_run_that_ends_keeps_its_last_picture_and_offers_more(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment, run: RunRecord
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment, run: RunRecord
 ) -> None:
     ended = over(os.getpid(), paths=run.paths, capabilities={"supports_policy_load": True})
     change(lonely, ended)
@@ -137,13 +137,13 @@ def test_a_run_that_ends_keeps_its_last_picture_and_offers_more(
     assert lonely.state.page is Page.REPLAY
 
 
-def test_a_pause_is_a_veil(lonely: Application, page: LiveView, run: RunRecord) -> None:
+def test_a_pause_is_a_veil(lonely: Application, page: LivePage, run: RunRecord) -> None:
     change(lonely, run, state=RunState.PAUSE)
     assert page.canvas.veil == "paused"
 
 
 def test_garbage_is_a_sentence_and_charts_are_offered(
-    qtbot: QtBot, page: LiveView, segment: LiveSegment
+    qtbot: QtBot, page: LivePage, segment: LiveSegment
 ) -> None:
     segment.replace_by(b"garbage")
     qtbot.waitUntil(lambda: page.situation.screen is Screen.MESSAGE, timeout=WAIT_MS)
@@ -161,13 +161,13 @@ def test_without_a_run_the_newest_is_offered(lonely: Application) -> None:
     lonely.state.runs.update([record(1), record(2)])
     lonely.state.show_page(Page.LIVE)
     page = lonely.window.stage.page(Page.LIVE)
-    assert isinstance(page, LiveView)
+    assert isinstance(page, LivePage)
     page.message.offers.button(Offer.NEWEST).click()
     assert lonely.state.leading_id == record(2).run_id
 
 
 def test_the_batch_of_an_evaluation_is_read_from_its_file(
-    qtbot: QtBot, page: LiveView, segment: LiveSegment, run: RunRecord
+    qtbot: QtBot, page: LivePage, segment: LiveSegment, run: RunRecord
 ) -> None:
     entry = {
         "batch_index": 3,
@@ -186,7 +186,7 @@ def test_the_batch_of_an_evaluation_is_read_from_its_file(
 
 
 def test_a_snapshot_is_saved_with_the_run(
-    qtbot: QtBot, lonely: Application, page: LiveView, run: RunRecord
+    qtbot: QtBot, lonely: Application, page: LivePage, run: RunRecord
 ) -> None:
     said = notices(lonely)
     page.bar.snapshot.click()
@@ -198,7 +198,7 @@ def test_a_snapshot_is_saved_with_the_run(
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(
-    qtbot: QtBot, lonely: Application, page: LiveView, run: RunRecord
+    qtbot: QtBot, lonely: Application, page: LivePage, run: RunRecord
 ) -> None:
     (Path(run.paths["run_directory"]) / "snapshots").write_text("in the way")
     said = notices(lonely)
@@ -207,7 +207,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(
     assert said[0].text.startswith("The snapshot cannot be saved")
 
 
-def record_some(qtbot: QtBot, page: LiveView, segment: LiveSegment) -> None:
+def record_some(qtbot: QtBot, page: LivePage, segment: LiveSegment) -> None:
     page.bar.record.click()
     qtbot.waitUntil(lambda: page.clips.is_recording, timeout=WAIT_MS)
     shades = iter(range(60, 250))
@@ -220,7 +220,7 @@ def record_some(qtbot: QtBot, page: LiveView, segment: LiveSegment) -> None:
 
 
 def test_a_clip_is_saved_and_listed(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment, run: RunRecord
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment, run: RunRecord
 ) -> None:
     pytest.importorskip("av", reason="PyAV (extra `video`) is not installed")
     said = notices(lonely)
@@ -235,7 +235,7 @@ def test_a_clip_is_saved_and_listed(
 
 
 def test_a_clip_is_saved_when_the_window_closes(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment, run: RunRecord
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment, run: RunRecord
 ) -> None:
     pytest.importorskip("av", reason="PyAV (extra `video`) is not installed")
     record_some(qtbot, page, segment)
@@ -247,7 +247,7 @@ def test_a_clip_is_saved_when_the_window_closes(
 def test_without_an_encoder_recording_says_what_to_install(
     qtbot: QtBot,
     lonely: Application,
-    page: LiveView,
+    page: LivePage,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -261,7 +261,7 @@ def test_without_an_encoder_recording_says_what_to_install(
 def test_space_pauses_only_a_run_that_can_be_paused(
     qtbot: QtBot,
     lonely: Application,
-    page: LiveView,
+    page: LivePage,
     run: RunRecord,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -291,7 +291,7 @@ def fastlane_tab(qtbot: QtBot, application: Application) -> FastLaneTab:
 
 
 def test_the_tab_tells_how_the_centre_watches(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment
 ) -> None:
     tab = fastlane_tab(qtbot, lonely)
     qtbot.waitUntil(lambda: len(tab.table.rows) == 8, timeout=WAIT_MS)
@@ -302,7 +302,7 @@ def test_the_tab_tells_how_the_centre_watches(
 
 
 def test_the_tab_watches_by_itself_while_the_centre_does_not(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment
 ) -> None:
     tab = fastlane_tab(qtbot, lonely)
     lonely.state.show_page(Page.WELCOME)
@@ -317,7 +317,7 @@ def test_the_tab_watches_by_itself_while_the_centre_does_not(
 
 
 def test_a_tab_behind_another_one_watches_nothing(
-    qtbot: QtBot, lonely: Application, page: LiveView, segment: LiveSegment
+    qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment
 ) -> None:
     fastlane_tab(qtbot, lonely)
     lonely.state.show_page(Page.WELCOME)
@@ -350,7 +350,7 @@ def test_a_run_whose_process_is_killed_ends_on_the_page(
     application.state.select([run_id])
     application.state.show_page(Page.LIVE)
     page = application.window.stage.page(Page.LIVE)
-    assert isinstance(page, LiveView)
+    assert isinstance(page, LivePage)
     qtbot.waitUntil(lambda: "8 envs" in page.hud.text, timeout=WAIT_MS)
     painted = page.canvas.painted_pictures
     qtbot.waitUntil(lambda: page.canvas.painted_pictures > painted + 80, timeout=WAIT_MS)

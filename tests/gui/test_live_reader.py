@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.gui.live.frame_reader import FrameReader
-from mosaic.gui.state.live_frames import LiveFrames
+from mosaic.gui.state.live_watch import LiveFrames
 from tests.gui.conftest import WAIT_MS
 from tests.gui.live_segment import live_segment
 from tests.waiting import wait_until

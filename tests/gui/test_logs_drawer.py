@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from mosaic.errors import RequestError
 from mosaic.gui.application import Application
 from mosaic.gui.runs.log_drawer import LogDrawer
-from mosaic.gui.state.log_lines import MOST_LINES
+from mosaic.gui.runs.model.logs import MOST_LINES
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.wire.answers import LogChunk
 from tests.daemon_harness import DaemonHarness

@@ -15,11 +15,11 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.front.catalogue import algorithms
-from mosaic.front.play_config import is_played
+from mosaic.front.policy_config import is_play_session
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.play.game_panel import GamePanel
-from mosaic.gui.play.play_view import PlayView
+from mosaic.gui.play.page import PlayPage
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Mode, Page, PlayTarget, PolicyTarget
 from mosaic.gui.state.workbench_state import Connection
@@ -30,20 +30,20 @@ from tests.gui.conftest import WAIT_MS
 Key = Qt.Key
 
 
-def open_play(qtbot: QtBot, application: Application, target: PlayTarget) -> PlayView:
+def open_play(qtbot: QtBot, application: Application, target: PlayTarget) -> PlayPage:
     """The page with a session that is played, and the keyboard."""
     state = application.state
     qtbot.waitUntil(lambda: bool(state.workers and state.environments), timeout=WAIT_MS)
     application.window.activateWindow()
     state.show_play(target)
     view = application.window.stage.page(Page.PLAY)
-    assert isinstance(view, PlayView)
+    assert isinstance(view, PlayPage)
     qtbot.waitUntil(lambda: view.is_playing, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: view.game.picture.has_focus, timeout=WAIT_MS)
     return view
 
 
-def hold(qtbot: QtBot, view: PlayView, key: Key, until: Callable[[], bool]) -> None:
+def hold(qtbot: QtBot, view: PlayPage, key: Key, until: Callable[[], bool]) -> None:
     canvas = view.game.picture.canvas
     qtbot.keyPress(canvas, key)
     qtbot.waitUntil(until, timeout=WAIT_MS)
@@ -95,7 +95,7 @@ def test_a_person_plays_and_the_episodes_can_be_replayed(
     assert view.session is None and view.message.second.text() == "Replay"
     record = daemon.wait_over(run_id)
     assert record.outcome == "succeeded" and record.run_name == "play-CartPole-v1"
-    assert is_played(daemon.client.get_run(run_id))
+    assert is_play_session(daemon.client.get_run(run_id))
     episodes = list(daemon.client.episodes(run_id))
     assert len(episodes) == 2 and episodes[0].steps == first
     steps = list(daemon.client.steps(run_id, 0))
@@ -277,7 +277,7 @@ def test_what_cannot_be_played_offers_something_else(
     qtbot.waitUntil(lambda: bool(state.workers and state.environments), timeout=WAIT_MS)
     state.show_play(PlayTarget("HalfCheetah-v5", Mode.HUMAN))
     view = application.window.stage.page(Page.PLAY)
-    assert isinstance(view, PlayView)
+    assert isinstance(view, PlayPage)
     assert view.message.title.text() == "Not with a keyboard"
     offer = view.message.findChild(QPushButton, "play-first-choice")
     assert offer is not None and offer.text() == "Watch a policy instead"
@@ -300,6 +300,6 @@ def test_a_missing_package_is_said_with_what_to_do(
     qtbot.waitUntil(lambda: bool(state.workers and state.environments), timeout=WAIT_MS)
     state.show_play(PlayTarget("CartPole-v1", Mode.HUMAN))
     view = application.window.stage.page(Page.PLAY)
-    assert isinstance(view, PlayView)
+    assert isinstance(view, PlayPage)
     qtbot.waitUntil(lambda: view.message.first.text() == "Start again", timeout=WAIT_MS)
     assert 'ip install "mosaic-rl[cleanrl]"' in view.message.text.text()

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
-from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
 from tests.daemon_harness import DaemonHarness
@@ -26,23 +26,23 @@ def finished_run(daemon: DaemonHarness, **config: Any) -> str:
     return run_id
 
 
-def opened(qtbot: QtBot, application: Application, run_id: str, episode: int | None) -> ReplayView:
+def opened(qtbot: QtBot, application: Application, run_id: str, episode: int | None) -> ReplayPage:
     qtbot.waitUntil(lambda: run_id in application.state.runs, timeout=WAIT_MS)
     application.state.show_replay(ReplayTarget(run_id, episode))
     view = application.window.stage.page(Page.REPLAY)
-    assert isinstance(view, ReplayView)
+    assert isinstance(view, ReplayPage)
     return view
 
 
 def shown(
     qtbot: QtBot, application: Application, run_id: str, episode: int | None = None
-) -> ReplayView:
+) -> ReplayPage:
     view = opened(qtbot, application, run_id, episode)
     qtbot.waitUntil(lambda: view.panel.image is not None, timeout=WAIT_MS)
     return view
 
 
-def place(view: ReplayView) -> str:
+def place(view: ReplayPage) -> str:
     return str(view.panel.hud.place.text())
 
 

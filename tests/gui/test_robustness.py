@@ -12,12 +12,12 @@ import pytest
 from PySide6.QtWidgets import QCheckBox
 from pytestqt.qtbot import QtBot
 
-from mosaic.client.worker_manifests import add_manifest
+from mosaic.front.worker_manifests import add_manifest
 from mosaic.gui.application import Application
-from mosaic.gui.charts.charts_tab import ChartsTab
-from mosaic.gui.live.live_view import LiveView
-from mosaic.gui.replay.replay_view import ReplayView
-from mosaic.gui.state.launch_fields import NO_GPU
+from mosaic.gui.charts.tab import ChartsTab
+from mosaic.gui.launch.model.shared_fields import NO_GPU
+from mosaic.gui.live.page import LivePage
+from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.targets import Page
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness, running_daemon
@@ -50,8 +50,8 @@ QtGui.QOpenGLContext.__init__ = refuse
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
-from mosaic.gui.charts.curve_plot import CurvePlot
-from mosaic.gui.state.curve import Curve, numbers
+from mosaic.gui.charts.plot import CurvePlot
+from mosaic.gui.charts.model.curve import Curve, numbers
 from mosaic.paths import Home
 
 home = Home(Path(sys.argv[1]))
@@ -174,10 +174,10 @@ def test_a_run_whose_folder_is_elsewhere_is_shown_as_far_as_known(
         assert tab is not None
         person.see(tab.isVisible)
     person.choose("Run", "Show in the centre")
-    live = person.page(Page.LIVE, LiveView)
+    live = person.page(Page.LIVE, LivePage)
     person.see(lambda: bool(texts(live)))
     person.choose("Run", "Replay")
-    view = person.page(Page.REPLAY, ReplayView)
+    view = person.page(Page.REPLAY, ReplayPage)
     person.see(lambda: "Reading" not in texts(view))
     person.choose("Run", "Open folder")
     person.see_notice("is not on this machine")

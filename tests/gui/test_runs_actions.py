@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from mosaic.contracts.run_state import Outcome
 from mosaic.gui.application import Application
 from mosaic.gui.state.notices import Notice
-from mosaic.gui.state.runs_offers import RunAction
+from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.targets import FormTarget, Operation
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS

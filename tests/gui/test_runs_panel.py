@@ -13,14 +13,14 @@ from pytestqt.qtbot import QtBot
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import Progress
 from mosaic.contracts.run_state import FailureKind, Outcome
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.application import Application
-from mosaic.gui.runs.runs_panel import RunsPanel
+from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.panel import RunsPanel
 from mosaic.gui.state.notices import Notice
-from mosaic.gui.state.run_rows import Column
-from mosaic.gui.state.runs_offers import RunAction
+from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection
-from mosaic.wire.answers import WorkerInfo
 from tests.gui.conftest import WAIT_MS
 from tests.unit.gui.run_samples import failed, over, record
 

@@ -11,14 +11,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
-from mosaic.contracts.algorithm_info import AlgorithmInfo
-from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.errors import ConfigError
 from mosaic.gui.application import Application
-from mosaic.gui.commands import MENUS
+from mosaic.gui.services.unexpected_errors import UnexpectedErrors
+from mosaic.gui.services.workbench import MENUS
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Page
-from mosaic.gui.unexpected_errors import UnexpectedErrors
 from mosaic.paths import Home
 from tests.gui.conftest import WAIT_MS
 from tests.registry_samples import new_run

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
 from mosaic.gui.forms.field_row import FieldRow
-from mosaic.gui.launch.launch_panel import LaunchPanel
+from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection
 from tests.gui.conftest import WAIT_MS

@@ -18,12 +18,12 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.tensorboard_records import ScalarRecords, file_start
 from mosaic.files import atomic_write
 from mosaic.gui.application import Application
-from mosaic.gui.state.tensorboard_view import BoardState
-from mosaic.gui.tabs import wandb_sync_box
-from mosaic.gui.tabs.tensorboard_tab import TensorBoardTab
-from mosaic.gui.tabs.trials_tab import TrialsTab
-from mosaic.gui.tabs.videos_tab import VideosTab
-from mosaic.gui.tabs.wandb_tab import WandbTab
+from mosaic.gui.tensorboard.model import BoardState
+from mosaic.gui.tensorboard.tab import TensorBoardTab
+from mosaic.gui.trials.tab import TrialsTab
+from mosaic.gui.videos.tab import VideosTab
+from mosaic.gui.wandb import sync_box
+from mosaic.gui.wandb.tab import WandbTab
 from tests.gui.conftest import WAIT_MS
 from tests.unit.gui.run_samples import over, record
 from tests.unit.gui.video_samples import write_video
@@ -173,7 +173,7 @@ def test_the_tab_leaves_no_tensorboard_behind(
 def test_a_tensorboard_that_fails_says_why(
     qtbot: QtBot, lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mosaic.analytics import tensorboard_server
+    from mosaic.analytics.tensorboard import server as tensorboard_server
 
     def missing() -> str:
         raise tensorboard_server.tensorboard_missing("/usr/bin/python")
@@ -200,7 +200,7 @@ def test_an_offline_run_is_shown_and_synced(
     qtbot: QtBot, lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("wandb", reason="wandb is not installed")
-    monkeypatch.setattr(wandb_sync_box, "_check", lambda: None)
+    monkeypatch.setattr(sync_box, "_check", lambda: None)
     tab = show(lonely, with_wandb_log(tmp_path), "wandb")
     assert isinstance(tab, WandbTab)
     qtbot.waitUntil(lambda: tab.is_content_shown, timeout=WAIT_MS)
@@ -234,7 +234,7 @@ def test_a_sync_does_not_outlive_the_window(
     qtbot: QtBot, lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("wandb", reason="wandb is not installed")
-    monkeypatch.setattr(wandb_sync_box, "_check", lambda: None)
+    monkeypatch.setattr(sync_box, "_check", lambda: None)
     tab = show(lonely, with_wandb_log(tmp_path), "wandb")
     qtbot.waitUntil(lambda: tab.is_content_shown, timeout=WAIT_MS)
     program = "import time; print('on', flush=True); time.sleep(600)"

@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.contracts.catalogue import EnvironmentInfo
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.application import Application
-from mosaic.gui.tabs import tabs_panel
+from mosaic.gui.shell import tabs_panel
+from mosaic.gui.shell.tabs_panel import TabsPanel
 from mosaic.gui.tabs.run_tab import RunTab, TabKind
-from mosaic.gui.tabs.tabs_panel import TabsPanel
 from tests.unit.gui.run_samples import record
 
 

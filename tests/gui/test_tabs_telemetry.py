@@ -9,9 +9,9 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
+from mosaic.gui.run_config.tab import JSON, ConfigTab
 from mosaic.gui.state.targets import FormTarget, Operation, Page
-from mosaic.gui.tabs.config_tab import JSON, ConfigTab
-from mosaic.gui.tabs.telemetry_tab import EPISODES, TelemetryTab
+from mosaic.gui.telemetry.tab import EPISODES, TelemetryTab
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
 from tests.unit.gui.run_samples import over, record

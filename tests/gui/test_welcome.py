@@ -9,20 +9,20 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea
 from pytestqt.qtbot import QtBot
 
+from mosaic.contracts.check_result import CheckResult
 from mosaic.gui.application import Application
 from mosaic.gui.state.examples import Start
 from mosaic.gui.state.targets import Mode, Page, PlayTarget
-from mosaic.gui.state.welcome_state import CheckRow, Verdict
 from mosaic.gui.state.workbench_state import Connection
-from mosaic.gui.welcome.welcome_view import WelcomeView
-from mosaic.wire.answers import CheckResult
+from mosaic.gui.welcome.model import CheckRow, CheckVerdict
+from mosaic.gui.welcome.page import WelcomePage
 from tests.gui.conftest import WAIT_MS
 from tests.registry_samples import new_run
 
 
-def welcome(application: Application) -> WelcomeView:
+def welcome(application: Application) -> WelcomePage:
     page = application.window.stage.page(Page.WELCOME)
-    assert isinstance(page, WelcomeView)
+    assert isinstance(page, WelcomePage)
     return page
 
 
@@ -92,7 +92,7 @@ def test_a_problem_opens_the_doctors_card_with_its_fix(
     qtbot: QtBot, lonely: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = CheckResult("home", False, "it is read-only", "make it writable", required=True)
-    monkeypatch.setattr("mosaic.gui.welcome.welcome_view.check_machine", lambda home: [problem])
+    monkeypatch.setattr("mosaic.gui.welcome.page.check_machine", lambda home: [problem])
     lonely.state.show_page(Page.WELCOME)
     checks = welcome(lonely).checks
     qtbot.waitUntil(lambda: bool(checks.rows) and checks.rows[0].title == "home", timeout=WAIT_MS)
@@ -114,7 +114,7 @@ def test_recent_runs_are_a_click_away(qtbot: QtBot, lonely: Application) -> None
 def test_nothing_is_cut_off_in_the_narrowest_window(qtbot: QtBot, lonely: Application) -> None:
     page = welcome(lonely)
     lonely.state.runs.update([new_run("a-name-that-does-not-end-" * 8).record])
-    page.checks.show_rows([CheckRow(Verdict.WARNING, "gpus", "no GPU is seen " * 4)])
+    page.checks.show_rows([CheckRow(CheckVerdict.WARNING, "gpus", "no GPU is seen " * 4)])
     lonely.window.resize(lonely.window.minimumSizeHint())
     qtbot.waitUntil(page.recent.isVisible, timeout=WAIT_MS)
     room = page.findChild(QScrollArea)

@@ -14,11 +14,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
 from mosaic.gui.application import Application
-from mosaic.gui.checkpoints.checkpoints_tab import CheckpointsTab
-from mosaic.gui.compare.compare_view import CompareView
-from mosaic.gui.live.live_view import LiveView
-from mosaic.gui.play.play_view import PlayView
-from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.checkpoints.tab import CheckpointsTab
+from mosaic.gui.compare.page import ComparePage
+from mosaic.gui.live.page import LivePage
+from mosaic.gui.play.page import PlayPage
+from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.targets import Mode, Operation, Page
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.gui.workflow_steps import Person, somebody, texts, train_quickly, wait_trained
@@ -56,7 +56,7 @@ def test_a_checkpoint_is_evaluated_by_the_form(person: Person, trained: list[str
     person.start()
     run_id = person.see_new_run(known)
     person.see_state(run_id, "succeeded")
-    live = person.page(Page.LIVE, LiveView)
+    live = person.page(Page.LIVE, LivePage)
     person.see(lambda: "5 ep" in live.hud.text and "mean" in live.hud.text)
     assert "(Eval)" in live.hud.text
     assert person.record(run_id).progress.episodes == 5
@@ -68,7 +68,7 @@ def test_the_best_episode_is_replayed_and_is_identical(
     wanted = next(daemon.client.episodes(trained[0], 1, "best"))
     person.select_run(trained[0])
     person.press(Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    view = person.page(Page.REPLAY, ReplayView)
+    view = person.page(Page.REPLAY, ReplayPage)
     person.see(lambda: view.panel.image is not None)
     best = view.findChild(QPushButton, "jump-best")
     assert best is not None
@@ -95,7 +95,7 @@ def test_steps_of_the_lowest_and_highest_reward_are_found(
     daemon.wait_over(run_id)
     person.select_run(run_id)
     person.choose("Run", "Replay")
-    view = person.page(Page.REPLAY, ReplayView)
+    view = person.page(Page.REPLAY, ReplayPage)
     person.see(view.panel.transport.lowest.isEnabled)
     person.click(view.panel.transport.lowest)
     low = view.panel.player.step
@@ -115,7 +115,7 @@ def test_a_person_takes_over_and_hands_back(
     person.see(lambda: person.launch.policies.combo.currentData() in trained)
     known = person.known_runs
     person.start()
-    view = person.page(Page.PLAY, PlayView)
+    view = person.page(Page.PLAY, PlayPage)
     person.see(lambda: view.is_playing and view.game.picture.has_focus)
     run_id = person.see_new_run(known)
     game = view.game
@@ -148,7 +148,7 @@ def test_two_runs_are_compared(person: Person, trained: list[str]) -> None:
     person.select_runs(*trained)
     assert sorted(person.selected) == sorted(trained)
     person.choose("Compare", "Compare selected")
-    view = person.page(Page.COMPARE, CompareView)
+    view = person.page(Page.COMPARE, ComparePage)
     person.see(lambda: bool(view.page.plot.curves) and view.page.isVisible())
     assert any(len(curve.xs) > 1 for curve in view.page.plot.curves)
     assert view.page.finals.table.rows

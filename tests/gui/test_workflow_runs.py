@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
-from mosaic.gui.state.run_rows import Column
+from mosaic.gui.run_config.tab import ConfigTab
+from mosaic.gui.runs.model.rows import Column
 from mosaic.gui.state.targets import Page
-from mosaic.gui.tabs.config_tab import ConfigTab
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.gui.workflow_steps import CONTROL, Person, somebody
 

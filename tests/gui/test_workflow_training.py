@@ -10,12 +10,12 @@ pytest.importorskip("torch", reason="the learner needs torch")
 from PySide6.QtCore import Qt
 
 from mosaic.gui.application import Application
-from mosaic.gui.charts.charts_tab import ChartsTab
-from mosaic.gui.live.live_view import LiveView
-from mosaic.gui.state.chart_names import is_return
-from mosaic.gui.state.run_rows import Column
+from mosaic.gui.charts.model.metrics import is_return
+from mosaic.gui.charts.tab import ChartsTab
+from mosaic.gui.live.page import LivePage
+from mosaic.gui.run_config.tab import ConfigTab
+from mosaic.gui.runs.model.rows import Column
 from mosaic.gui.state.targets import Operation, Page
-from mosaic.gui.tabs.config_tab import ConfigTab
 from tests.daemon_harness import DaemonHarness
 from tests.gui.workflow_steps import CONTROL, Person, somebody
 
@@ -49,7 +49,7 @@ def test_train_watch_stop_and_go_on(person: Person, daemon: DaemonHarness) -> No
     run_id = start_training(person, 5_000_000)
     person.see_state(run_id, "running")
 
-    live = person.page(Page.LIVE, LiveView)
+    live = person.page(Page.LIVE, LivePage)
     person.see(lambda: "8 envs" in live.hud.text)
     person.see(lambda: all(not live.canvas.box(slot).isEmpty() for slot in range(8)))
     painted = live.canvas.painted_pictures

@@ -7,12 +7,12 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
-from mosaic.gui.live.live_view import LiveView
-from mosaic.gui.play.play_view import PlayView
-from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.live.page import LivePage
+from mosaic.gui.play.page import PlayPage
+from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.examples import Start
 from mosaic.gui.state.targets import Mode, Page
-from mosaic.gui.welcome.welcome_view import WelcomeView
+from mosaic.gui.welcome.page import WelcomePage
 from tests.gui.workflow_steps import Person, somebody
 
 
@@ -22,7 +22,7 @@ def person(qtbot: QtBot, application: Application) -> Person:
 
 
 def click_example(person: Person, start: Start) -> None:
-    welcome = person.page(Page.WELCOME, WelcomeView)
+    welcome = person.page(Page.WELCOME, WelcomePage)
     person.click_when_ready(welcome.cards[start].button)
 
 
@@ -31,7 +31,7 @@ def test_training_is_watched_at_once(person: Person) -> None:
     assert person.runs.empty.isVisible(), "the table of runs says what to do, too"
     click_example(person, Start.TRAIN)
     run_id = person.see_new_run(set())
-    live = person.page(Page.LIVE, LiveView)
+    live = person.page(Page.LIVE, LivePage)
     person.see(lambda: live.canvas.painted_pictures > 4)
     assert "envs" in live.hud.text
     person.see_state(run_id, "running")
@@ -42,7 +42,7 @@ def test_training_is_watched_at_once(person: Person) -> None:
 def test_the_pilot_lands_in_the_replay(person: Person) -> None:
     pytest.importorskip("Box2D", reason="LunarLander needs Box2D")
     click_example(person, Start.WATCH)
-    view = person.page(Page.REPLAY, ReplayView)
+    view = person.page(Page.REPLAY, ReplayPage)
     person.see(lambda: view.panel.image is not None)
     run_id = person.see_new_run(set())
     person.see_state(run_id, "succeeded")
@@ -53,7 +53,7 @@ def test_the_pilot_lands_in_the_replay(person: Person) -> None:
 
 def test_playing_begins_with_a_key(person: Person) -> None:
     click_example(person, Start.PLAY)
-    view = person.page(Page.PLAY, PlayView)
+    view = person.page(Page.PLAY, PlayPage)
     person.see(lambda: view.is_playing and view.game.picture.has_focus)
     assert person.state.mode is Mode.HUMAN and person.launch.modes.value == "human"
     assert view.game.picture.keys.isVisible()

@@ -17,10 +17,10 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
-from mosaic.gui.charts.charts_tab import ChartsTab
-from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.charts.tab import ChartsTab
+from mosaic.gui.replay.page import ReplayPage
+from mosaic.gui.run_config.tab import ConfigTab
 from mosaic.gui.state.targets import Page
-from mosaic.gui.tabs.config_tab import ConfigTab
 from mosaic.gui.theme.tokens import DARK, LIGHT
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness
@@ -91,7 +91,7 @@ def use_much(person: Person, run_id: str) -> None:
     person.select_run(run_id)
     person.open_tab("charts", ChartsTab)
     person.choose("Run", "Replay")
-    view = person.page(Page.REPLAY, ReplayView)
+    view = person.page(Page.REPLAY, ReplayPage)
     person.see(lambda: view.panel.image is not None)
     if not person.runs.log_drawer.isVisible():  # a new window opens them again
         person.choose("View", "Logs")

@@ -28,11 +28,11 @@ from mosaic.front.catalogue import algorithms
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.forms.field_row import FieldRow
-from mosaic.gui.stage.stage_page import StagePage
-from mosaic.gui.state.run_rows import Column
+from mosaic.gui.runs.model.rows import Column
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.tabs.run_tab import RunTab
+from mosaic.gui.widgets.stage_page import StagePage
 from tests.daemon_harness import DaemonHarness
 
 # A learner imports its libraries first, which takes long on a machine with other work.

@@ -22,7 +22,7 @@ from mosaic.client import TrainerClient
 from mosaic.contracts.runbus import ControlKind
 from mosaic.files import atomic_write_json, read_json
 from mosaic.logs import log_to_file
-from mosaic.wire.bus import BusBatch, BusNotice
+from mosaic.wire.answers import BusBatch, BusNotice
 
 SAVE_EVERY_S = 0.5
 

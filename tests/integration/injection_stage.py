@@ -16,10 +16,10 @@ from mosaic.fastlane.settings import BUDGET, INTERVAL_MS
 from mosaic.fastlane.tiling import Picture
 from mosaic.fastlane.viewer import Viewer
 from mosaic.injection.variables import SITE_FOLDER
+from mosaic.watch.bridge import Ledgers
 from mosaic.watch.config import ScriptConfig
-from mosaic.watch.environment import script_environment
-from mosaic.watch.ledgers import Ledgers
 from mosaic.watch.messages import Message
+from mosaic.watch.variables import script_variables
 
 SOURCES = Path(mosaic.__file__).parents[1]
 TIMEOUT_S = 100
@@ -96,7 +96,7 @@ class Stage:
         self.variables["OMP_NUM_THREADS"] = "1"  # small networks and few cores
 
     def injected(self, *, is_old: bool = False, **variables: str) -> dict[str, str]:
-        return script_environment(
+        return script_variables(
             {**self.variables, **variables},
             ScriptConfig(command=("python",), compatibility=is_old),
             bridge=str(self.fifo),

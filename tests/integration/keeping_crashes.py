@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from mosaic.daemon.keeping.archive_keeper import ArchivePiece
-from mosaic.daemon.keeping.archive_writer import ArchiveStream
+from mosaic.daemon.keeping.archive.writer import ArchiveStream
+from mosaic.daemon.keeping.archives import ArchivePiece
 from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.registry.registry import Registry
 from mosaic.daemon.registry.store import RegistryStore

@@ -18,7 +18,7 @@ from mosaic.contracts.run_files import AttemptSpec, ExitRecord, LiveRecord, RunF
 from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
 from mosaic.files import read_json
 from mosaic.processes import stat_fields
-from mosaic.runhost.leftovers import kill_leftovers
+from mosaic.runhost.attempt_processes import kill_leftovers
 from tests.waiting import wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"

@@ -16,7 +16,7 @@ import pytest
 
 from mosaic.client import AsyncTrainerClient
 from mosaic.errors import ConfigError, RequestError, UnknownRunError
-from mosaic.wire.bus import BusBatch, BusNotice
+from mosaic.wire.answers import BusBatch, BusNotice
 from mosaic.wire.errors import from_rpc
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated.trainer_pb2_grpc import TrainerStub

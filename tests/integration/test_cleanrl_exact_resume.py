@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.recording_file import recording_name
-from mosaic.telemetry.recordings import recorded_episodes
+from mosaic.telemetry.recordings.episodes import recorded_episodes
 from tests.replayed_episodes import assert_replays_identically
 from tests.waiting import wait_until
 
@@ -94,7 +94,8 @@ def saved_steps(directory: Path) -> list[int]:
 
 
 def weights(directory: Path) -> str:
-    from cleanrl_worker.kit.checkpoints import find_checkpoint, load_payload, weight_hash
+    from cleanrl_worker.kit.checkpoints.loading import find_checkpoint
+    from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
 
     path = find_checkpoint(directory)
     assert path is not None

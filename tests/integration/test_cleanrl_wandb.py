@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
-from cleanrl_worker.kit import wandb_writer
-from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
+from cleanrl_worker.kit.writers import wandb
+from cleanrl_worker.kit.writers.wandb import WandbSettings, WandbWriter
 from tests.waiting import wait_until
 
 SETTINGS = WandbSettings(project="test", name="a run", run_id="run1", config={"seed": 1})
@@ -81,7 +81,7 @@ def test_offline_run_holds_everything_and_no_process_is_left(tmp_path: Path) -> 
 def test_hanging_sidecar_delays_neither_training_nor_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(wandb_writer, "MAX_QUEUED_SAMPLES", 5_000)
+    monkeypatch.setattr(wandb, "MAX_QUEUED_SAMPLES", 5_000)
     writer = WandbWriter(
         tmp_path,
         SETTINGS,
@@ -124,7 +124,7 @@ def test_crashed_sidecar_is_told_once_and_the_training_goes_on(
 TRAINING = """
 import os, signal, sys
 from pathlib import Path
-from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
+from cleanrl_worker.kit.writers.wandb import WandbSettings, WandbWriter
 writer = WandbWriter(Path(sys.argv[1]), WandbSettings(project="test"), close_timeout_s=0.1)
 writer.scalar("charts/SPS", 1.0, 1)
 environment = os.fork() or signal.alarm(100) or signal.pause()

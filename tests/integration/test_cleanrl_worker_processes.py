@@ -31,7 +31,7 @@ TRAINING: dict[str, Any] = {
 
 
 def weights(run_directory: Path) -> str:
-    from cleanrl_worker.kit.checkpoints import load_payload, weight_hash
+    from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
 
     (model,) = run_directory.glob("runs/*/ppo.cleanrl_model")
     return weight_hash(load_payload(model))

@@ -17,6 +17,7 @@ from mosaic.errors import RunStateError, TrainerUnreachableError
 from mosaic.paths import Home
 from mosaic.processes import is_alive, send_signal
 from tests.daemon_harness import run_document
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -35,6 +36,8 @@ def kill_daemon(home: Home) -> None:
     info = living_daemon(home)
     assert info is not None
     assert send_signal(info.identity, signal.SIGKILL)
+    # A killed process takes a moment to die, and until then it looks alive.
+    wait_until(lambda: not is_alive(info.identity), what="the death of the daemon")
 
 
 def slow(steps: int = 4000) -> dict[str, object]:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.client.worker_manifests import add_manifest
 from mosaic.contracts.run_state import RunState
 from mosaic.errors import (
     ConfigError,
@@ -22,6 +21,7 @@ from mosaic.errors import (
     UnknownRunError,
     UnknownWorkerError,
 )
+from mosaic.front.worker_manifests import add_manifest
 from tests import journal_lines
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 from tests.waiting import wait_until

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.environments.process_batch import ProcessBatch
+from cleanrl_worker.environments.processes.batch import ProcessBatch
 from mosaic.errors import ConfigError, WorkerError
 from tests.unit.cleanrl_worker.environments.batch_comparison import (
     assert_same_step,
@@ -30,7 +30,7 @@ def environment_processes(pid: int | None = None) -> list[psutil.Process]:
     found = []
     for child in psutil.Process(pid).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # a zombie has no command line either
-            if "process_child" in " ".join(child.cmdline()):
+            if "environments.processes.child" in " ".join(child.cmdline()):
                 found.append(child)
     return found
 
@@ -89,7 +89,7 @@ def test_processes_die_with_the_training_and_survive_its_signals(tmp_path: Path)
         """
         import sys
         import numpy as np
-        from cleanrl_worker.environments.process_batch import ProcessBatch
+        from cleanrl_worker.environments.processes.batch import ProcessBatch
         envs = ProcessBatch({"env_id": "CartPole-v1"}, 2, 2)
         envs.reset(0)
         print("ready", flush=True)

@@ -19,19 +19,15 @@ import pyarrow.parquet
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from mosaic.client.all_steps import simulated_steps
 from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.client.export_rows import StoredRows, replayed_episodes, simulated_steps
 from mosaic.client.exporting import ExportOptions
-from mosaic.client.played_again import episodes_played_again
-from mosaic.client.stored_rows import StoredRows
 from mosaic.errors import DiskSpaceError, RequestError, UnknownRunError
-from mosaic.export.csv_table import CsvFormat
 from mosaic.export.minari_dataset import export_minari
-from mosaic.export.parquet_table import ParquetFormat
-from mosaic.export.played_episodes import PlayedEpisode
-from mosaic.export.run_rows import Exported
-from mosaic.export.table_export import export_tables
-from mosaic.export.tensorboard_export import export_tensorboard
+from mosaic.export.run_rows import Exported, PlayedEpisode
+from mosaic.export.table_formats import CsvFormat, ParquetFormat
+from mosaic.export.tables import export_tables
+from mosaic.export.tensorboard import export_tensorboard
 from tests.chaos.small_disk import mounted_tmpfs
 from tests.daemon_harness import DaemonHarness
 from tests.unit.export.run_rows_samples import SampleRows, record
@@ -165,7 +161,7 @@ def test_a_step_that_is_played_again_is_the_row_that_was_stored(daemon: DaemonHa
     run_id = daemon.submit(config={"env_id": "Pendulum-v1", "episodes": 1})
     daemon.wait_over(run_id)
     rows = StoredRows(daemon.client._call, daemon.client.get_run(run_id))
-    (played,) = episodes_played_again(daemon.client._call, rows, [0])
+    (played,) = replayed_episodes(daemon.client._call, rows, [0])
     assert isinstance(played, PlayedEpisode) and played.summary is not None
     again = simulated_steps(played, played.summary)
     told_only: dict[str, Any] = {"seq": 0, "timestamp": 0.0, "info": None, "render_hint": None}

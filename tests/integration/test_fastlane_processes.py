@@ -7,14 +7,14 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from mosaic.fastlane.layout import Geometry
 from mosaic.fastlane.segment import make_segment, open_segment, segment_path
-from mosaic.fastlane.slot_reader import read_state
-from mosaic.fastlane.viewer import Viewer
+from mosaic.fastlane.viewer import Viewer, read_state
 
 PATIENCE_S = 20.0
 WIDTH, HEIGHT = 320, 240
@@ -140,7 +140,8 @@ def test_a_killed_reader_is_not_missed(path: Path, writers: list[subprocess.Pope
     reader.wait(PATIENCE_S)
     segment = open_segment(path)
     before = read_state(segment, 0)
-    assert watch(Viewer(path), 20) == 0
+    with closing(Viewer(path)) as viewer:
+        assert watch(viewer, 20) == 0
     after = read_state(segment, 0)
     assert before is not None
     assert after is not None

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
-from mosaic.contracts.history import MetricSeries
+from mosaic.contracts.metrics import MetricSeries
 from mosaic.errors import ConfigError, CorruptStoreError, RequestError, UnknownRunError
-from mosaic.telemetry.store_schema import MIGRATIONS
+from mosaic.telemetry.store.schema import MIGRATIONS
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.older_stores import make_older
 from tests.waiting import wait_until

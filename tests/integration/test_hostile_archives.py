@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.cli.main import main
-from mosaic.client import keeping_calls
+from mosaic.client import calls
 from mosaic.client.trainer_client import TrainerClient
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.errors import MosaicError, RunStateError
@@ -218,7 +218,7 @@ def test_an_upload_that_lies_about_its_size_is_refused(
     size = len(data) + 1000 if announced is None else announced
     chunks = iter([pb.ArchiveChunk(data=data, total_bytes=size)])
     with pytest.raises(MosaicError, match=words):
-        target.client._call(keeping_calls.import_run(chunks))
+        target.client._call(calls.import_run(chunks))
     assert_usable(target)
 
 
@@ -228,7 +228,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing(good: Path, target: DaemonHarn
         raise ConnectionError
 
     with pytest.raises(Exception):  # noqa: B017 (gRPC's word for it differs by version)
-        target.client._call(keeping_calls.import_run(chunks()))
+        target.client._call(calls.import_run(chunks()))
     wait_until(lambda: not list(target.home.transfer.iterdir()), 10, "the file to go")
     assert_usable(target)
 

@@ -16,7 +16,8 @@ import pytest
 
 from mosaic.errors import StoreError
 from mosaic.telemetry import queries
-from mosaic.telemetry.ingest import JournalIngest, append_chunk
+from mosaic.telemetry.ingest import JournalIngest
+from mosaic.telemetry.journal.files import append_chunk
 from tests import journal_lines as lines
 from tests.waiting import wait_until
 

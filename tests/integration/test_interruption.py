@@ -8,14 +8,14 @@ import sys
 
 PROGRAM = """
 import sys, time
-from mosaic.cli import interruption
+from mosaic.cli.shared import failures
 
-interruption.GRACE_S = 0.2
+failures.INTERRUPT_GRACE_S = 0.2
 
 def say_goodbye():
     print("goodbye", flush=True)
 
-with interruption.certain_interrupt(say_goodbye):
+with failures.guaranteed_interrupt(say_goodbye):
     try:
         print("ready", flush=True)
         time.sleep(60)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
-from mosaic.telemetry.journal_files import packed_path
+from mosaic.telemetry.journal.files import packed_path
 from tests.daemon_harness import DaemonHarness
 from tests.waiting import wait_until
 
@@ -71,7 +71,8 @@ def test_the_journal_of_a_run_that_goes_on_stays_plain(daemon: DaemonHarness) ->
     assert journal.exists() and not packed_path(journal).exists()
     daemon.client.stop_run(run_id)
     daemon.wait_over(run_id)
-    wait_until(lambda: is_packed(journal), 30, "this journal to be packed, too")
+    # The packer gives way to everybody: on a loaded machine that takes a while.
+    wait_until(lambda: is_packed(journal), 90, "this journal to be packed, too")
 
 
 async def test_the_asynchronous_client_reads_packed_journals_too(daemon: DaemonHarness) -> None:

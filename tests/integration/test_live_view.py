@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from mosaic.contracts import worker_environment as variables
-from mosaic.fastlane.gl_probe import gl_backend
+from mosaic.fastlane.drawing import gl_backend
 from mosaic.fastlane.layout import PAUSED, BrokenSegmentError
 from mosaic.fastlane.segment import open_segment, segment_path
-from mosaic.fastlane.slot_reader import SlotState, read_state
-from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, View, Viewer
+from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, SlotState, View, Viewer, read_state
 from mosaic.testing.worker_process import WorkerProcess, poll
 
 pytest.importorskip("torch")
@@ -128,7 +127,7 @@ def slots(path: Path) -> list[SlotState]:
 
 
 def weights(run_directory: Path) -> str:
-    from cleanrl_worker.kit.checkpoints import load_payload, weight_hash
+    from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
 
     (model,) = (
         path for path in run_directory.glob("runs/*/*.cleanrl_model") if "best" not in path.stem

@@ -16,14 +16,12 @@ import pytest
 from mosaic.contracts.run_record import RunRecord
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.front.human import count
-from mosaic.gui.state.chart_options import ChartOptions
-from mosaic.gui.state.chart_picture import PictureRequest, picture_of
-from mosaic.gui.state.chart_runs import looks_of
-from mosaic.gui.state.hud_text import hud_of
-from mosaic.gui.state.live_frames import LiveFrames, Tile
-from mosaic.gui.state.run_colours import RunColours
-from mosaic.gui.state.run_rows import return_text, row_of, speed_text
-from mosaic.gui.state.runs_state import RunsState
+from mosaic.gui.charts.model.picture import ChartOptions, PictureRequest, picture_of
+from mosaic.gui.charts.model.runs import looks_of
+from mosaic.gui.live.model.hud import hud_of
+from mosaic.gui.runs.model.rows import return_text, row_of, speed_text
+from mosaic.gui.state.live_watch import LiveFrames, Tile
+from mosaic.gui.state.runs_state import RunColours, RunsState
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 
 KINDS = ("baseline", "cleanrl", "script")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.client.worker_manifests import add_manifest
+from mosaic.front.worker_manifests import add_manifest
 from tests.daemon_harness import DaemonHarness, running_daemon
 
 CUDA = (

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from mosaic.daemon.executors.machine import Capacity
 from mosaic.daemon.launch.command import resolve_command
-from mosaic.daemon.machine import Capacity
-from mosaic.daemon.preflight import interpreter, worker_import
-from mosaic.daemon.preflight.subject import Subject
-from mosaic.daemon.workers.probe import run_probe
+from mosaic.daemon.preflight import checks
+from mosaic.daemon.preflight.checks import Subject
+from mosaic.daemon.workers.interpreters import run_probe
 from mosaic.errors import DependencyError, InterpreterError
 from mosaic.paths import Home
 from mosaic.processes import stat_fields
@@ -31,13 +31,13 @@ def subject(tmp_path: Path, python: str = sys.executable, **fields: Any) -> Subj
 
 
 def test_a_module_that_is_there_is_found(tmp_path: Path) -> None:
-    (result,) = worker_import.check(subject(tmp_path, worker={"module": "json.tool"}))
+    (result,) = checks.check_worker_import(subject(tmp_path, worker={"module": "json.tool"}))
     assert result.ok
 
 
 @pytest.mark.parametrize("module", ["no_such_module_at_all", "json.no_such", "no_such.cli"])
 def test_a_missing_module_is_named_with_its_interpreter(tmp_path: Path, module: str) -> None:
-    (result,) = worker_import.check(subject(tmp_path, worker={"module": module}))
+    (result,) = checks.check_worker_import(subject(tmp_path, worker={"module": module}))
     assert result.is_fatal and result.error is DependencyError
     assert module in result.message and "the daemon's Python" in result.message
     assert "pip install" in result.fix
@@ -47,11 +47,11 @@ def test_a_module_installed_meanwhile_is_found_and_then_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about = subject(tmp_path, OTHER_PYTHON, worker={"module": "fresh_module"})
-    assert worker_import.check(about)[0].is_fatal
+    assert checks.check_worker_import(about)[0].is_fatal
     (tmp_path / "fresh_module.py").write_text("")
-    assert worker_import.check(about)[0].ok
-    monkeypatch.setattr(worker_import, "run_probe", None)
-    assert worker_import.check(about)[0].ok
+    assert checks.check_worker_import(about)[0].ok
+    monkeypatch.setattr(checks, "run_probe", None)
+    assert checks.check_worker_import(about)[0].ok
 
 
 def test_a_module_that_breaks_on_import_is_explained(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_module_that_breaks_on_import_is_explained(tmp_path: Path) -> None:
     package.mkdir()
     (package / "__init__.py").write_text("raise RuntimeError('no licence')")
     about = subject(tmp_path, OTHER_PYTHON, worker={"module": "breaks.cli"})
-    (result,) = worker_import.check(about)
+    (result,) = checks.check_worker_import(about)
     assert result.is_fatal and "no licence" in result.message
 
 
@@ -75,7 +75,9 @@ def test_something_else_than_python_is_refused(tmp_path: Path, content: str, sai
     program = tmp_path / "python"
     program.write_text(content)
     program.chmod(0o755)
-    (result,) = interpreter.check(subject(tmp_path, str(program), worker={"module": "x.cli"}))
+    (result,) = checks.check_interpreter(
+        subject(tmp_path, str(program), worker={"module": "x.cli"})
+    )
     assert result.is_fatal and result.error is InterpreterError
     assert said in result.message
 
@@ -84,9 +86,11 @@ def test_an_old_python_is_refused_for_workers_only(tmp_path: Path) -> None:
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\necho python 3 8 1\n")
     program.chmod(0o755)
-    (result,) = interpreter.check(subject(tmp_path, str(program), worker={"module": "x.cli"}))
+    (result,) = checks.check_interpreter(
+        subject(tmp_path, str(program), worker={"module": "x.cli"})
+    )
     assert result.is_fatal and "3.8.1" in result.message
-    (result,) = interpreter.check(subject(tmp_path, str(program), arguments=["train.py"]))
+    (result,) = checks.check_interpreter(subject(tmp_path, str(program), arguments=["train.py"]))
     assert result.ok
 
 

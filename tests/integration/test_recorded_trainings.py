@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.contracts import worker_environment as variables
-from mosaic.telemetry.recordings import recorded_episodes
+from mosaic.telemetry.recordings.episodes import recorded_episodes
 from mosaic.testing.worker_process import WorkerProcess
 from tests.replayed_episodes import assert_replays_identically, recorded
 

@@ -16,7 +16,8 @@ import pytest
 
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry.registry import Registry, RunFilter
+from mosaic.daemon.registry.reader import RunFilter
+from mosaic.daemon.registry.registry import Registry
 from mosaic.daemon.registry.store import RegistryStore
 from mosaic.errors import CorruptStoreError, RunStateError, StoreError, UnknownRunError
 from mosaic.paths import Home

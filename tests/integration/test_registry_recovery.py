@@ -21,7 +21,8 @@ from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
 from mosaic.daemon.registry import recovery as registry_recovery
 from mosaic.daemon.registry import schema as registry_schema
-from mosaic.daemon.registry.recovery import RecoveryReport, open_registry, write_run_file
+from mosaic.daemon.registry.documents import write_run_file
+from mosaic.daemon.registry.recovery import RecoveryReport, open_registry
 from mosaic.daemon.registry.registry import Registry
 from mosaic.errors import HomeError, StoreError
 from mosaic.files import atomic_write_json

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from mosaic.contracts.learner import EvaluateRequest
 from mosaic.contracts.run_files import RunFiles
-from mosaic.contracts.run_record import Origin
+from mosaic.contracts.run_record import Lineage, LineageKind, Origin
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.registry.columns import RUN_COLUMNS
+from mosaic.daemon.registry import schema
+from mosaic.daemon.registry.documents import read_run_file
 from mosaic.daemon.registry.registry import Registry
-from mosaic.daemon.registry.row_checksum import row_checksum
-from mosaic.daemon.registry.run_file import read_run_file
+from mosaic.daemon.registry.rows import RUN_COLUMNS, columns_younger_than, row_checksum
 from mosaic.errors import CorruptStoreError
+from mosaic.files import atomic_write_json
 from mosaic.paths import Home
 from tests.registry_samples import end, launch, made_home, new_run, submit
 
@@ -142,9 +144,47 @@ def rewrite_as_version_2(connection: sqlite3.Connection, imported: str) -> None:
     )
     connection.execute(f"UPDATE transitions SET checksum = row_checksum({transition})")
     connection.execute("DROP TABLE exit_proofs")
-    younger = ("origin", "overall_steps_per_second")
+    younger = columns_younger_than(2)
     for column in younger:
         connection.execute(f"ALTER TABLE runs DROP COLUMN {column}")
     columns = ", ".join(name for name in RUN_COLUMNS if name not in younger)
     connection.execute(f"UPDATE runs SET checksum = row_checksum({columns})")
     connection.execute("PRAGMA user_version = 2")
+
+
+async def test_a_registry_of_before_finds_where_its_runs_came_from_in_their_configs(
+    home: Home,
+) -> None:
+    registry = await Registry.open(home)
+    parent, child = await submit(registry, home), await submit(registry, home)
+    await registry.close()
+    request = EvaluateRequest(policy=str(home.run(parent).directory / "step_300.model"))
+    config = {"metadata": {"worker": {"config": request.settings()}}}
+    atomic_write_json(home.config(child), config)
+    with closing(sqlite3.connect(home.registry)) as connection, connection:
+        connection.create_function("row_checksum", -1, lambda *values: row_checksum(values))
+        rewrite_as_version_2(connection, parent)
+    registry = await Registry.open(home)
+    assert registry.recovery.sentence == ""
+    assert (await registry.get(parent)).lineage is None
+    assert (await registry.get(child)).lineage == Lineage(parent, LineageKind.EVALUATED, 300)
+    listed = {record.run_id: record.lineage for record in (await registry.list())[0]}
+    assert listed[child] == Lineage(parent, LineageKind.EVALUATED, 300)
+    await registry.close()
+
+
+async def test_a_later_script_needs_no_list_of_columns_for_the_checksums(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = await Registry.open(home)
+    await submit(registry, home)
+    await registry.close()
+    scripts = tmp_path / "migrations"
+    shutil.copytree(schema.MIGRATIONS, scripts)
+    (scripts / "9999_colour.sql").write_text("ALTER TABLE runs ADD COLUMN colour TEXT;")
+    monkeypatch.setattr(schema, "MIGRATIONS", scripts)
+    with closing(schema.connect(home.registry)) as connection:
+        schema.migrate(connection)
+        columns = ", ".join([*RUN_COLUMNS, "colour", "checksum"])
+        ((*values, checksum),) = connection.execute(f"SELECT {columns} FROM runs").fetchall()
+    assert checksum == row_checksum(values)

@@ -21,7 +21,7 @@ from mosaic.contracts.events import EventType
 from mosaic.contracts.worker_environment import RUN_ID
 from mosaic.files import read_json
 from mosaic.processes import ProcessIdentity, identity_of, is_alive
-from mosaic.runhost.leftovers import kill_leftovers
+from mosaic.runhost.attempt_processes import kill_leftovers
 from tests.integration.runhost_harness import (
     RUN_HOST,
     SOURCE,
@@ -73,7 +73,9 @@ def pids_in(text: str, word: str) -> list[int]:
 @pytest.fixture
 def host_without_groups() -> tuple[str, ...]:
     """A host in a mount namespace without control groups: what an unprivileged user has."""
-    code = 'umount -l /sys/fs/cgroup && exec "$@"'
+    # They may be mounted in more than one place, as into a chroot.
+    mounts = "awk '$3 ~ /^cgroup/ {print $2}' /proc/mounts | sort -r"
+    code = f'{mounts} | xargs -r umount -l; ! grep -q " cgroup" /proc/mounts && exec "$@"'
     command = ("unshare", "-m", "sh", "-c", code, "sh")
     if subprocess.run([*command, "true"], capture_output=True).returncode != 0:
         pytest.skip("cannot make a mount namespace without control groups here")

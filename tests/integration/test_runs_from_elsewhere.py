@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mosaic.contracts.consent import consent_asked
+from mosaic.contracts.consent import requested_consent
 from mosaic.contracts.run_record import Origin
 from mosaic.errors import ConsentError, CorruptStoreError
 from mosaic.replay.simulation import verify
@@ -73,7 +73,7 @@ def test_a_recording_that_names_a_function_calls_it_not(
     recording = daemon.client.get_recording(run_id, 0)
     with pytest.raises(ConsentError) as asked:
         verify(recording)
-    assert recording.consent == consent_asked(asked.value) and not recording.actions
+    assert recording.consent == requested_consent(asked.value) and not recording.actions
     assert daemon.client.get_recording(run_id, 0, consent="0" * 64).consent == recording.consent
     assert not canary.exists()
     # Once somebody has seen it, it is done as it says, even if nothing good comes of it.
@@ -221,7 +221,7 @@ def test_a_consent_is_for_one_text_only(daemon: DaemonHarness, tmp_path: Path) -
     script.write_text("echo changed\n")
     with pytest.raises(ConsentError, match="changed since") as error:
         daemon.client.submit(config, consent=asked.digest)
-    now = consent_asked(error.value)
+    now = requested_consent(error.value)
     assert now is not None and now != asked
     run_id = daemon.client.start_run(config, consent=now.digest)
     assert daemon.wait_over(run_id).outcome == "succeeded"
@@ -246,7 +246,7 @@ def test_the_config_of_an_imported_run_is_nobodys_own(
     file.write_text(json.dumps(config))
     assert "planted" in mosaic.run("submit", str(file), status=5)
     assert not canary.exists()
-    needed = consent_asked(asked.value)
+    needed = requested_consent(asked.value)
     assert needed is not None
     daemon.wait_over(daemon.client.start_run(config, consent=needed.digest))
     assert canary.exists()

@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 
 from mosaic.cli.main import main
-from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS
+from mosaic.daemon.registry.documents import write_row_file
 from mosaic.daemon.registry.registry import Registry
-from mosaic.daemon.registry.row_checksum import row_checksum
-from mosaic.daemon.registry.run_file import write_row_file
+from mosaic.daemon.registry.rows import RUN_COLUMNS, TRANSITION_COLUMNS, row_checksum
 from mosaic.errors import CorruptStoreError, RunStateError, UnknownRunError
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness, running_daemon

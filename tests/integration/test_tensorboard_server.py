@@ -19,8 +19,8 @@ from tensorboard.compat.proto import event_pb2
 from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from mosaic.analytics.tensorboard_server import TensorBoardServer, answers
-from mosaic.analytics.tensorboard_tree import LogTree
+from mosaic.analytics.tensorboard.logs import LogTree
+from mosaic.analytics.tensorboard.server import TensorBoardServer, answers
 from mosaic.contracts.manifest import AnalyticsManifest, TensorBoardArtifact
 from mosaic.errors import DependencyError, RequestError
 from mosaic.files import atomic_write_json

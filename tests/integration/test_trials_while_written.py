@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mosaic.analytics.optuna_reader import open_studies
+from mosaic.analytics.optuna.reader import open_studies
 from mosaic.errors import StoreError
 from tests.daemon_harness import DaemonHarness
 from tests.unit.analytics.optuna_samples import open_storage

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.analytics.wandb_sync import sync_offline_run
+from mosaic.analytics.wandb.sync import sync_offline_run
 from mosaic.contracts.manifest import AnalyticsManifest, WandbArtifact
 from mosaic.errors import ProgramError, RequestError
 from mosaic.files import atomic_write_json

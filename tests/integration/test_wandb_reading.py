@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.analytics.series import Series
-from mosaic.analytics.wandb_reader import WandbReader, find_logs, latest_log
+from mosaic.analytics.wandb.reader import WandbReader, find_logs, latest_log
 from tests.waiting import wait_until
 
 pytest.importorskip("wandb")

@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 import pytest
 
-from mosaic.client import AsyncTrainerClient, TrainerClient, daemon_reach
+from mosaic.client import AsyncTrainerClient, TrainerClient, connection
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.errors import (
     JournalOffsetError,
@@ -472,7 +472,7 @@ def test_real_crash_in_the_middle_of_a_stream_is_survived(
 def test_follower_waits_for_a_stopped_daemon_but_does_not_start_it(
     server: ServerThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daemon_reach, "GOODBYE_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connection, "GOODBYE_TIMEOUT_S", 0.2)
     server.trainer.script["WatchRuns"] = _never
     with TrainerClient(server.home, autostart=True) as client:
         watching = client.watch([RUN])

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from mosaic.client.worker_manifests import add_manifest
 from mosaic.daemon.launch.command import resolve_command
 from mosaic.daemon.workers import catalog as worker_catalog
 from mosaic.daemon.workers import discovery as worker_discovery
-from mosaic.daemon.workers.catalog import WorkerCatalog, WorkerEntry
-from mosaic.daemon.workers.probe import run_probe
+from mosaic.daemon.workers.catalog import WorkerCatalog
+from mosaic.daemon.workers.entry import WorkerEntry
+from mosaic.daemon.workers.interpreters import run_probe
 from mosaic.errors import UnknownWorkerError
+from mosaic.front.worker_manifests import add_manifest
 from mosaic.paths import Home
 from mosaic.processes import stat_fields
 from tests.registry_samples import made_home

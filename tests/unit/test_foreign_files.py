@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.foreign_files import (
+from mosaic.foreign.files import (
     open_regular,
     read_regular,
     unpack,

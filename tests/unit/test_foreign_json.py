@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mosaic.foreign_json import (
+from mosaic.foreign.files import (
     DEEPEST,
     parse_json,
     parse_plain_json,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mosaic import foreign_sqlite
-from mosaic.foreign_sqlite import UNREADABLE, connect_to_read, schema_of, schema_problem
+from mosaic.foreign import sqlite
+from mosaic.foreign.sqlite import UNREADABLE, connect_to_read, schema_of, schema_problem
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 
@@ -81,7 +81,7 @@ def test_nothing_can_be_written(tmp_path: Path) -> None:
 
 
 def test_a_query_without_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foreign_sqlite, "LEAST_STEPS", 4 * foreign_sqlite.STEPS_PER_LOOK)
+    monkeypatch.setattr(sqlite, "LEAST_STEPS", 4 * sqlite.STEPS_PER_LOOK)
     path = database(tmp_path / "f.db", "CREATE TABLE plain (a)")
     with contextlib.closing(connect_to_read(path, timeout_s=1)) as opened:
         with pytest.raises(sqlite3.OperationalError, match="interrupted") as caught:

@@ -8,7 +8,7 @@ import resource
 
 import pytest
 
-from mosaic.polling import is_readable
+from mosaic.files import is_readable
 
 
 def test_data_and_its_end_can_be_read() -> None:

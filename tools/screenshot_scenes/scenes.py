@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QScrollArea
 
-from mosaic.gui.compare.compare_view import CompareView
-from mosaic.gui.live.live_view import LiveView
-from mosaic.gui.play.play_view import PlayView
-from mosaic.gui.replay.replay_view import ReplayView
+from mosaic.gui.compare.page import ComparePage
+from mosaic.gui.live.page import LivePage
+from mosaic.gui.play.page import PlayPage
+from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.targets import (
     FormTarget,
     Mode,
@@ -46,7 +46,7 @@ def shoot_finished(stage: Stage, runs: SampleRuns) -> None:
     stage.shoot("charts", settle_s=1.5)
     stage.state.compare([*runs.ppo, *runs.dqn])
     page = stage.window.stage.page(Page.COMPARE)
-    assert isinstance(page, CompareView)
+    assert isinstance(page, ComparePage)
     stage.until(page.export_button.isEnabled, "the comparison")
     stage.shoot("compare", is_main=True, settle_s=0.8)
 
@@ -77,7 +77,7 @@ def shoot_replay(stage: Stage, runs: SampleRuns) -> None:
     stage.show_tab("charts")
     stage.state.show_replay(ReplayTarget(runs.finished))
     page = stage.window.stage.page(Page.REPLAY)
-    assert isinstance(page, ReplayView)
+    assert isinstance(page, ReplayPage)
     stage.until(lambda: page.panel.image is not None, "the replayed picture")
     page.panel.seek(60)
     stage.spend(1.0)
@@ -89,7 +89,7 @@ def shoot_replay(stage: Stage, runs: SampleRuns) -> None:
 
 def shoot_play(stage: Stage, runs: SampleRuns) -> None:
     page = stage.window.stage.page(Page.PLAY)
-    assert isinstance(page, PlayView)
+    assert isinstance(page, PlayPage)
     stage.state.set_mode(Mode.HUMAN)
     stage.state.show_play(PlayTarget("CartPole-v1", Mode.HUMAN))
     stage.until(lambda: page.is_playing, "the game")
@@ -159,7 +159,7 @@ def shoot_live(stage: Stage, home: SampleHome, runs: SampleRuns) -> None:
     stage.state.show_page(Page.LIVE)
     stage.show_tab("charts")
     page = stage.window.stage.page(Page.LIVE)
-    assert isinstance(page, LiveView)
+    assert isinstance(page, LivePage)
     stage.until(lambda: len(page.canvas._tiles) == 8, "eight pictures")
     stage.spend(5)
     stage.shoot("running", is_main=True, settle_s=1.0)

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QWidget
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
-from mosaic.gui.charts.charts_tab import ChartsTab
-from mosaic.gui.state.curve import Curve
+from mosaic.gui.charts.model.curve import Curve
+from mosaic.gui.charts.tab import ChartsTab
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from screenshot_scenes.sample_home import SampleHome
 from screenshot_scenes.small_png import save_small

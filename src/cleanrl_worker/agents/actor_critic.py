@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
+from cleanrl_worker.agents.action_distributions import (
+    ActionDistribution,
+    CategoricalDistribution,
+    GaussianDistribution,
+)
+
 _LOG_SQRT_2_PI = 0.5 * math.log(2.0 * math.pi)
-
-
-class Likelihood(Protocol):
-    """What a loss asks about a policy's output."""
-
-    def log_probability(self, output: Tensor, actions: Tensor) -> Tensor:
-        """Of each row's action, (rows,)."""
-
-    def entropy(self, output: Tensor) -> Tensor:
-        """Of each row's policy, (rows,)."""
 
 
 class ActorCritic(nn.Module, ABC):
@@ -46,6 +41,10 @@ class ActorCritic(nn.Module, ABC):
         """Of each row's policy, (rows,)."""
 
     @abstractmethod
+    def action_distribution(self) -> ActionDistribution:
+        """Draws actions from the policy's output as it now is; a rollout is played with it."""
+
+    @abstractmethod
     def choose(self, output: Tensor, deterministic: bool) -> Tensor:
         """One action per row: the likeliest, or one drawn with torch's generator."""
 
@@ -69,6 +68,9 @@ class DiscretePolicy:
     def entropy(self, output: Tensor) -> Tensor:
         log_probabilities = output.log_softmax(1)
         return -(log_probabilities.exp() * log_probabilities).sum(1)
+
+    def action_distribution(self) -> ActionDistribution:
+        return CategoricalDistribution(self.num_actions)
 
     def choose(self, output: Tensor, deterministic: bool) -> Tensor:
         if deterministic:
@@ -115,6 +117,9 @@ class ContinuousActorCritic(ActorCritic):
     def entropy(self, output: Tensor) -> Tensor:
         one_row = (self.actor_logstd + (0.5 + _LOG_SQRT_2_PI)).sum()
         return one_row.expand(len(output))
+
+    def action_distribution(self) -> ActionDistribution:
+        return GaussianDistribution(self.actor_logstd.detach().cpu().numpy())
 
     def choose(self, output: Tensor, deterministic: bool) -> Tensor:
         if deterministic:

@@ -7,7 +7,7 @@ import torch.nn.functional as F  # noqa: N812 (its usual name)
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.layers import Weighted
-from cleanrl_worker.agents.q_network import ObservationInput
+from cleanrl_worker.agents.q_networks import ObservationInput
 
 FEATURES = 512
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,28 +10,48 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import mse_loss
 
-from cleanrl_worker.agents.action_critic import ActionCritic
-from cleanrl_worker.agents.action_range import ActionRange
-from cleanrl_worker.agents.deterministic import DeterministicActor
-from cleanrl_worker.algorithms.actor_heads import actor_heads
-from cleanrl_worker.algorithms.continuous_control import (
-    ContinuousControlArguments,
-    ContinuousLearner,
-    train_by_replay,
+from cleanrl_worker.accelerators.deterministic import (
+    DeterministicNetworks,
+    accelerated_deterministic,
 )
-from cleanrl_worker.analytic.continuous_towers import Towers
-from cleanrl_worker.kit.flat_adam import FlatAdam
-from cleanrl_worker.kit.flat_parameters import FlatParameters
-from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.replay_buffer import Batch
+from cleanrl_worker.accelerators.learners import ReplayLearner
+from cleanrl_worker.agents.continuous_control import (
+    ActionCritic,
+    ActionRange,
+    DeterministicActor,
+    vector_size,
+)
+from cleanrl_worker.arguments import MAX_TIMESTEPS, Arguments
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.optimizers import FlatAdam, FlatParameters
+from cleanrl_worker.kit.replay_buffers import Batch, ReplayBuffer
+from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
-from cleanrl_worker.kit.stateful import Stateful
 from mosaic.worker import option
+
+Array = NDArray[np.float32]
+
+LOG_INTERVAL = 100  # updates between two readings of the losses
+SPEED_INTERVAL = 1000  # random steps between two reports of the speed
+CPU_THREADS = 2  # products of 256x256 matrices keep two busy
 
 
 @dataclass(frozen=True)
-class DDPGArguments(ContinuousControlArguments):
+class DDPGArguments(Arguments):
+    env_id: str = option("Hopper-v4", help="environment; see `mosaic envs`", editor="env_id")
+    total_timesteps: int = option(
+        1_000_000, help="environment steps of the whole run", minimum=1, maximum=MAX_TIMESTEPS
+    )
+    learning_rate: float = option(3e-4, help="step size of the optimisers", minimum=0.0)
+    buffer_size: int = option(1_000_000, help="transitions the replay buffer holds", minimum=1)
+    batch_size: int = option(256, help="transitions of one update", minimum=1)
+    tau: float = option(
+        0.005, help="how far the target networks move at a time", minimum=0.0, maximum=1.0
+    )
+    learning_starts: int = option(25_000, help="random steps before the first update", minimum=0)
+    policy_frequency: int = option(2, help="updates of the critics to one of the actor", minimum=1)
     exploration_noise: float = option(
         0.1, help="deviation of the noise on actions, as part of half their range", minimum=0.0
     )
@@ -42,139 +61,143 @@ ARGUMENTS = DDPGArguments
 
 
 def train(arguments: DDPGArguments, session: Session) -> None:
-    train_by_replay(arguments, session, DDPGLearner)
+    """Act, store, learn: one update for each step of all environments."""
+    choose_threads(arguments, default=CPU_THREADS)
+    with session.environments() as envs:
+        size, action_range = vector_size(envs), ActionRange.of(envs.action_space)
+        plain = DDPGLearner(arguments, size, action_range, session.device)
+        buffer = ReplayBuffer(
+            arguments.buffer_size,
+            (size,),
+            np.float32,
+            (action_range.size,),
+            np.float32,
+            envs.num_envs,
+        )
+        envs.reset(arguments.seed)
+        session.register(
+            plain.model(),
+            buffer=buffer,
+            envs=envs,
+            target_actor=plain.target_actor,
+            qf1_target=plain.target_critic,
+            actor_optimizer=plain.actor_optimizer,
+            q_optimizer=plain.critic_optimizer,
+        )
+        learner = make_learner(plain, arguments, session)
+        observations = envs.observations
+        while session.should_continue():
+            is_random = session.global_step < arguments.learning_starts
+            is_learning = session.global_step > arguments.learning_starts
+            iteration = session.global_step // envs.num_envs
+            if is_random:
+                actions = action_range.random(envs.num_envs, session.rng)
+            else:
+                actions = learner.explore(observations, session.rng)
+            step = envs.step(actions)
+            buffer.add(
+                observations, step.next_observations(), actions, step.rewards, step.terminated
+            )
+            observations = step.observations
+            if is_learning:
+                learner.update(buffer.sample(arguments.batch_size, session.rng), iteration)
+            session.global_step += envs.num_envs
+            if step.episodes:
+                session.record_episodes(step.episodes)
+            if is_learning and iteration % LOG_INTERVAL == 0:
+                session.record(learner.metrics())
+            elif iteration % SPEED_INTERVAL == 0:
+                session.record({})
+            session.checkpoint_if_due()
 
 
-class DDPGLearner(ContinuousLearner):
-    """Written for any number of critics; the lowest of their opinions counts."""
+def make_learner(plain: DDPGLearner, arguments: DDPGArguments, session: Session) -> ReplayLearner:
+    """An accelerator of the same networks, or plain torch where that is wanted."""
+    networks = DeterministicNetworks(
+        plain.actor,
+        [plain.critic],
+        plain.target_actor,
+        [plain.target_critic],
+        plain.target_actor_weights,
+        plain.target_critic_weights,
+        plain.actor_optimizer,
+        plain.critic_optimizer,
+    )
+    return accelerated_deterministic(networks, plain.action_range, arguments, session) or plain
+
+
+class DDPGLearner:
+    """Actor, critic, the slower copies their targets come from, and the update in plain torch."""
 
     def __init__(
         self,
         arguments: DDPGArguments,
         observation_size: int,
-        actions: ActionRange,
+        action_range: ActionRange,
         device: torch.device,
-        num_critics: int = 1,
     ) -> None:
-        super().__init__(arguments, observation_size, actions, device)
-        self.exploration_deviation = actions.scale * np.float32(arguments.exploration_noise)
-        self.actor = self.make_actor(observation_size).to(device)
-        self.critics = [
-            ActionCritic(observation_size, actions.size).to(device) for _ in range(num_critics)
-        ]
+        self.arguments, self.action_range, self.device = arguments, action_range, device
+        self.actor = DeterministicActor(observation_size, action_range, batched_range=True)
+        self.actor.to(device)
+        self.critic = ActionCritic(observation_size, action_range.size).to(device)
         self.target_actor = copy.deepcopy(self.actor)
-        self.target_critics = copy.deepcopy(self.critics)
-
-        self._actor_weights = FlatParameters(self.actor)
-        self._critic_weights = FlatParameters(*self.critics)
-        self._target_actor_weights = FlatParameters(self.target_actor)
-        self._target_critic_weights = FlatParameters(*self.target_critics)
-        self.actor_optimizer = FlatAdam(self._actor_weights, arguments.learning_rate)
-        self.critic_optimizer = FlatAdam(self._critic_weights, arguments.learning_rate)
-
-        size = self.batch_size
-        self._policy = Towers(self._actor_weights, [self.actor], size)
-        self._target_policy = Towers(
-            self._target_actor_weights, [self.target_actor], size, within=self._policy
-        )
-        self._values = Towers(self._critic_weights, self.critics, size)
-        self._target_values = Towers(
-            self._target_critic_weights, self.target_critics, size, within=self._values
-        )
-        # The actor climbs the first critic alone.
-        self._climbed = Towers(self._critic_weights, self.critics[:1], size, within=self._values)
-        self._uphill = torch.full((1, size, 1), -1.0 / size, device=device)
-        self._errors = torch.zeros(num_critics, size, 1, device=device)
-        self._heads = actor_heads(self.actor, self._actor_weights, arguments.num_envs)
-
-    def make_actor(self, observation_size: int) -> DeterministicActor:
-        return DeterministicActor(observation_size, self.action_range, batched_range=True)
-
-    def explore(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float32]:
-        (actions,) = self._heads(observations)
-        self.action_range.stretch(np.tanh(actions, out=actions))
-        actions += rng.standard_normal(actions.shape, np.float32) * self.exploration_deviation
-        return actions.clip(self.action_range.low, self.action_range.high, out=actions)
-
-    def update(self, batch: Batch, iteration: int) -> None:
-        self.rows.fill(batch)
-        self._critics_step()
-        if iteration % self.policy_frequency == 0:
-            self._actor_step()
-
-    def update_critics(self) -> Tensor:
-        """One step down the squared distance to the reward and the target critics' lowest value."""
-        rows = self.rows
-        rows.next_actions.copy_(self.next_actions())
-        (next_values,) = self._target_values.forward(rows.next_inputs)
-        targets = self.bootstrapped(next_values.amin(0))
-        (values,) = self._values.forward(rows.inputs)
-        torch.sub(values, targets, out=self._errors)
-        self._values.backward(self._errors * (2.0 / self.batch_size))
-        self.critic_optimizer.step()
-        return values
-
-    def next_actions(self) -> Tensor:
-        """What the target policy would do next."""
-        (raw,) = self._target_policy.forward(self.rows.next_observations)
-        return self._stretched(raw[0].tanh_())
-
-    def update_actor(self) -> Tensor:
-        """One step up the first critic's value of the policy's actions; then the targets follow."""
-        rows = self.rows
-        (raw,) = self._policy.forward(rows.observations)
-        squashed = raw[0].tanh_()
-        # The critics have learnt from the stored actions: the policy's take their place.
-        rows.actions.copy_(self._stretched(squashed))
-        (values,) = self._climbed.forward(rows.inputs)
-        d_inputs = self._climbed.input_gradient(self._uphill)
-        d_actions = d_inputs[0, :, rows.observations.shape[1] :]
-        d_raw = (1.0 - squashed * squashed).mul_(d_actions).mul_(self.actor.action_scale)
-        self._policy.backward(d_raw[None])
-        self.actor_optimizer.step()
-        self._target_actor_weights.values.data.lerp_(self._actor_weights.values.data, self.tau)
-        self._target_critic_weights.values.data.lerp_(self._critic_weights.values.data, self.tau)
-        return values
-
-    def _stretched(self, squashed: Tensor) -> Tensor:
-        return torch.addcmul(self.actor.action_bias, squashed, self.actor.action_scale)
-
-    def figures(self) -> dict[str, float]:
-        (values,) = self._values.heads
-        means = values.output.mean((1, 2)).tolist()
-        losses = self._errors.square().mean((1, 2)).tolist()
-        (climbed,) = self._climbed.heads
-        figures = {f"losses/qf{index}_values": mean for index, mean in enumerate(means, 1)}
-        figures |= {f"losses/qf{index}_loss": loss for index, loss in enumerate(losses, 1)}
-        if len(losses) > 1:
-            figures["losses/qf_loss"] = sum(losses) / len(losses)
-        figures["losses/actor_loss"] = -climbed.output.mean().item()
-        return figures
+        self.target_critic = copy.deepcopy(self.critic)
+        self.actor_weights = FlatParameters(self.actor)
+        self.critic_weights = FlatParameters(self.critic)
+        self.target_actor_weights = FlatParameters(self.target_actor)
+        self.target_critic_weights = FlatParameters(self.target_critic)
+        self.actor_optimizer = FlatAdam(self.actor_weights, arguments.learning_rate)
+        self.critic_optimizer = FlatAdam(self.critic_weights, arguments.learning_rate)
+        self.critic_metrics: dict[str, Tensor] = {}
+        self.actor_loss = torch.zeros(())
 
     def model(self) -> ModelFile:
-        return ModelFile(self.actor, *self.critics)
+        """What CleanRL saves for this algorithm."""
+        return ModelFile(self.actor, self.critic)
 
-    def parts(self) -> Mapping[str, Stateful]:
-        targets = {
-            f"qf{index}_target": critic for index, critic in enumerate(self.target_critics, 1)
-        }
-        return {
-            "target_actor": self.target_actor,
-            **targets,
-            "actor_optimizer": self.actor_optimizer,
-            "q_optimizer": self.critic_optimizer,
+    @torch.no_grad()
+    def explore(self, observations: NDArray[Any], rng: np.random.Generator) -> Array:
+        """The policy's actions with noise, within the bounds."""
+        rows = torch.from_numpy(observations.astype(np.float32, copy=False)).to(self.device)
+        actions: Array = self.actor(rows).cpu().numpy()
+        deviation = self.action_range.scale * np.float32(self.arguments.exploration_noise)
+        actions += rng.standard_normal(actions.shape, np.float32) * deviation
+        return actions.clip(self.action_range.low, self.action_range.high)
+
+    def update(self, batch: Batch, iteration: int) -> None:
+        """One step of the critic; every so often one of the actor, and the targets follow."""
+        parts = [torch.from_numpy(part).to(self.device) for part in batch]
+        observations, next_observations, actions, rewards, terminated = parts
+        with torch.no_grad():
+            next_actions = self.target_actor(next_observations)
+            next_values = self.target_critic(next_observations, next_actions).squeeze(1)
+            # A truncated episode goes on; a terminated one does not.
+            targets = rewards + self.arguments.gamma * (1.0 - terminated) * next_values
+        values = self.critic(observations, actions).squeeze(1)
+        critic_loss = mse_loss(values, targets)
+        self.critic_optimizer.zero_grad()
+        critic_loss.backward()
+        self.critic_optimizer.step()
+        self.critic_metrics = {
+            "losses/qf1_values": values.detach().mean(),
+            "losses/qf1_loss": critic_loss.detach(),
         }
 
-    def changed_tensors(self) -> Sequence[Tensor]:
-        return [
-            *self.actor_optimizer.tensors(),
-            *self.critic_optimizer.tensors(),
-            self._target_actor_weights.values.data,
-            self._target_critic_weights.values.data,
-        ]
+        if iteration % self.arguments.policy_frequency == 0:
+            actor_loss = -self.critic(observations, self.actor(observations)).mean()
+            self.actor_optimizer.zero_grad()
+            actor_loss.backward()
+            self.actor_optimizer.step()
+            self.target_actor_weights.move_towards(self.actor_weights, self.arguments.tau)
+            self.target_critic_weights.move_towards(self.critic_weights, self.arguments.tau)
+            self.actor_loss = actor_loss.detach()
+
+    def metrics(self) -> dict[str, float]:
+        found = {**self.critic_metrics, "losses/actor_loss": self.actor_loss}
+        return {name: value.item() for name, value in found.items()}
 
 
 if __name__ == "__main__":
-    from cleanrl_worker.kit.standalone import run_alone
+    from cleanrl_worker.standalone import run_alone
 
     run_alone("ddpg_continuous_action")

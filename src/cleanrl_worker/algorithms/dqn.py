@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from cleanrl_worker.agents.q_learner import AutogradLearner, Network, QLearner, Transitions
-from cleanrl_worker.agents.q_network import ObservationInput, QNetwork, spaces_of
-from cleanrl_worker.algorithms.exploration import (
+from cleanrl_worker.accelerators.dqn import accelerated_dqn
+from cleanrl_worker.accelerators.learners import QLearner, QMetrics
+from cleanrl_worker.agents.q_networks import ObservationInput, QNetwork, spaces_of
+from cleanrl_worker.arguments import Arguments
+from cleanrl_worker.environments.batch import EnvBatch
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.exploration import (
     announce_exploration,
     epsilon_greedy,
     exploration_rate,
+    multiples_within,
 )
-from cleanrl_worker.analytic.q_learner import AnalyticQLearner
-from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.kit.arguments import Arguments
-from cleanrl_worker.kit.frame_replay_buffer import FrameReplayBuffer
-from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.replay_buffer import ReplayBuffer
+from cleanrl_worker.kit.optimizers import FlatAdam, FlatParameters
+from cleanrl_worker.kit.replay_buffers import Batch, FrameReplayBuffer, ReplayBuffer
 from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
 from mosaic.worker import option
@@ -52,74 +56,59 @@ ARGUMENTS = DQNArguments
 
 
 def train(arguments: DQNArguments, session: Session) -> None:
+    """Act, store, learn. Each round ends with an update."""
     with session.environments() as envs:
         network = QNetwork(*spaces_of(envs)).to(session.device)
-        learner = make_learner(network, arguments)
-        learn_from_replay(arguments, session, envs, learner, ModelFile(network))
+        choose_threads(arguments, default=1 if network.is_small else 2)
+        plain = DQNLearner(network, arguments)
+        buffer = make_replay_buffer(arguments, envs)
+        envs.reset(arguments.seed)
+        session.register(
+            ModelFile(network),
+            optimizer=plain.optimizer,
+            target=plain.target,
+            buffer=buffer,
+            envs=envs,
+        )
+        learner = make_learner(plain, arguments)
+        announce_exploration(session)
+        with np.errstate(over="ignore", invalid="ignore"):  # `record` refuses what is not finite
+            while session.should_continue():
+                start = session.global_step
+                epsilon = play_until_update(arguments, session, envs, learner, buffer)
+                end = session.global_step
+                if end > arguments.learning_starts:
+                    updates = multiples_within(start, end, arguments.train_frequency)
+                    for _ in range(updates):
+                        learner.update(buffer.sample(arguments.batch_size, session.rng))
+                    if updates and multiples_within(start, end, LOG_INTERVAL):
+                        loss, value = learner.metrics()
+                        metrics = {"losses/td_loss": loss, "losses/q_values": value}
+                        session.record({**metrics, "charts/epsilon": epsilon})
+                    if multiples_within(start, end, arguments.target_network_frequency):
+                        plain.target_weights.move_towards(plain.weights, arguments.tau)
+                session.checkpoint_if_due()
 
 
-def make_learner(network: QNetwork, arguments: DQNArguments) -> QLearner[QNetwork]:
-    if not network.needs_autograd:
-        choose_threads(arguments, default=1)
-        return AnalyticQLearner(network, arguments.gamma, arguments.learning_rate)
-    choose_threads(arguments, default=2)
-    return AutogradQLearner(
-        network, arguments.gamma, arguments.learning_rate, use_graph=arguments.compile
-    )
+def make_learner(plain: DQNLearner, arguments: DQNArguments) -> QLearner:
+    """An accelerator where there is one for this network and device, else plain torch."""
+    return accelerated_dqn(plain, arguments.gamma, arguments) or plain
 
 
-class AutogradQLearner(AutogradLearner[QNetwork]):
-    def loss(self, batch: Transitions) -> tuple[Tensor, Tensor]:
-        """Squared distance to the reward plus the target network's best value of what follows.
-
-        Only a terminated episode is worth nothing beyond its end; a truncated one would go on.
-        """
-        with torch.no_grad():
-            following = self.target(batch.next_observations).amax(1)
-            targets = batch.rewards + self.gamma * (1.0 - batch.terminated) * following
-        values = self.network(batch.observations)
-        chosen = values.gather(1, batch.actions[:, None]).squeeze(1)
-        return mse_loss(chosen, targets), chosen
-
-
-def learn_from_replay(
-    arguments: DQNArguments,
-    session: Session,
-    envs: EnvBatch,
-    learner: QLearner[Network],
-    model: ModelFile,
-    loss_name: str = "losses/td_loss",
-) -> None:
-    """The loop of DQN and its relatives: act, store, learn. Each round ends with an update."""
-    buffer = make_replay_buffer(arguments, envs)
-    envs.reset(arguments.seed)
-    session.keep(
-        model, optimizer=learner.optimizer, target=learner.target, buffer=buffer, envs=envs
-    )
-    announce_exploration(session)
-    with np.errstate(over="ignore", invalid="ignore"):  # `record` refuses what is not finite
-        while session.goes_on():
-            start = session.global_step
-            epsilon = play_until_update(arguments, session, envs, learner, buffer)
-            end = session.global_step
-            if end > arguments.learning_starts:
-                updates = multiples_within(start, end, arguments.train_frequency)
-                for _ in range(updates):
-                    learner.learn(buffer.sample(arguments.batch_size, session.rng))
-                if updates and multiples_within(start, end, LOG_INTERVAL):
-                    loss, value = learner.figures()
-                    figures = {loss_name: loss, "losses/q_values": value}
-                    session.record({**figures, "charts/epsilon": epsilon})
-                if multiples_within(start, end, arguments.target_network_frequency):
-                    learner.sync_target(arguments.tau)
-            session.checkpoint_if_due()
+def make_replay_buffer(arguments: DQNArguments, envs: EnvBatch) -> ReplayBuffer | FrameReplayBuffer:
+    """Frames of a stack overlap and are kept once each."""
+    shape, _ = spaces_of(envs)
+    is_image = envs.observation_space.dtype == np.uint8
+    kind = FrameReplayBuffer if ObservationInput(shape).has_frames else ReplayBuffer
+    dtype = np.uint8 if is_image else np.float32
+    return kind(arguments.buffer_size, shape, dtype, (), np.int64, envs.num_envs)
 
 
 def play_until_update(
     arguments: DQNArguments,
     session: Session,
     envs: EnvBatch,
-    learner: QLearner[Network],
+    learner: QLearner,
     buffer: ReplayBuffer | FrameReplayBuffer,
 ) -> float:
     """Store transitions until the next update is due; returns the last exploration rate."""
@@ -143,21 +132,56 @@ def play_until_update(
     return epsilon
 
 
-def multiples_within(start: int, end: int, interval: int) -> int:
-    """How many multiples of `interval` come after `start`, up to and including `end`."""
-    return end // interval - start // interval
+class DQNLearner:
+    """The network, the older copy its targets come from, and the update in plain torch."""
 
+    def __init__(self, network: QNetwork, arguments: DQNArguments) -> None:
+        self.network = network
+        self.target = copy.deepcopy(network).requires_grad_(False)
+        self.weights, self.target_weights = FlatParameters(network), FlatParameters(self.target)
+        self.optimizer = FlatAdam(self.weights, arguments.learning_rate)
+        self.gamma = arguments.gamma
+        self.device = self.weights.gradient.device
+        self.step = self.update_tensors  # set apart, as a recorded graph may take its place
+        self.last_metrics = torch.zeros(2)
 
-def make_replay_buffer(arguments: DQNArguments, envs: EnvBatch) -> ReplayBuffer | FrameReplayBuffer:
-    """Frames of a stack overlap and are kept once each."""
-    shape, _ = spaces_of(envs)
-    is_image = envs.observation_space.dtype == np.uint8
-    kind = FrameReplayBuffer if ObservationInput(shape).has_frames else ReplayBuffer
-    dtype = np.uint8 if is_image else np.float32
-    return kind(arguments.buffer_size, shape, dtype, (), np.int64, envs.num_envs)
+    @torch.no_grad()
+    def greedy(self, observations: NDArray[Any]) -> NDArray[np.int64]:
+        values = self.network(torch.from_numpy(observations).to(self.device))
+        actions: NDArray[np.int64] = values.argmax(1).cpu().numpy()
+        return actions
+
+    def update(self, batch: Batch) -> None:
+        self.last_metrics = self.step(*[torch.from_numpy(part).to(self.device) for part in batch])
+
+    def update_tensors(
+        self,
+        observations: Tensor,
+        next_observations: Tensor,
+        actions: Tensor,
+        rewards: Tensor,
+        terminated: Tensor,
+    ) -> Tensor:
+        """One step down the squared distance to the reward and the target's best next value.
+
+        Only a terminated episode is worth nothing beyond its end; a truncated one would go on.
+        Returns the loss and the mean value of the actions taken.
+        """
+        with torch.no_grad():
+            following = self.target(next_observations).amax(1)
+            targets = rewards + self.gamma * (1.0 - terminated) * following
+        values = self.network(observations).gather(1, actions[:, None]).squeeze(1)
+        loss = mse_loss(values, targets)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return torch.stack([loss.detach(), values.detach().mean()])
+
+    def metrics(self) -> QMetrics:
+        return QMetrics(*self.last_metrics.tolist())
 
 
 if __name__ == "__main__":
-    from cleanrl_worker.kit.standalone import run_alone
+    from cleanrl_worker.standalone import run_alone
 
     run_alone("dqn")

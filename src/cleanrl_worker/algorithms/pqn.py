@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,22 +12,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from cleanrl_worker.agents.pqn_network import PQNNetwork
-from cleanrl_worker.agents.q_learner import Actions, Figures
-from cleanrl_worker.agents.q_network import spaces_of
-from cleanrl_worker.algorithms.advantages import backward_sums, minibatch_bounds
-from cleanrl_worker.algorithms.exploration import (
+from cleanrl_worker.accelerators.learners import Actions, QMetrics, RolloutQLearner
+from cleanrl_worker.accelerators.pqn import accelerated_pqn
+from cleanrl_worker.agents.q_networks import PQNNetwork, spaces_of
+from cleanrl_worker.arguments import RolloutArguments
+from cleanrl_worker.environments.batch import EnvBatch
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.exploration import (
     announce_exploration,
     epsilon_greedy,
     exploration_rate,
 )
-from cleanrl_worker.analytic.pqn_learner import AnalyticPQNLearner
-from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.kit.arguments import RolloutArguments
-from cleanrl_worker.kit.flat_parameters import FlatParameters
-from cleanrl_worker.kit.flat_radam import FlatRAdam
-from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.rollout import Rollout
+from cleanrl_worker.kit.optimizers import FlatParameters, FlatRAdam
+from cleanrl_worker.kit.rollout import Rollout, backward_sums, minibatch_bounds
 from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
 from mosaic.worker import option
@@ -51,61 +48,47 @@ class PQNArguments(RolloutArguments):
 ARGUMENTS = PQNArguments
 
 
-class PQNLearner(Protocol):
-    optimizer: FlatRAdam
-
-    def refresh(self) -> None:
-        """From now on act with the weights as they are now learnt."""
-
-    def greedy(self, observations: NDArray[Any]) -> Actions:
-        """The action of highest value for each observation."""
-
-    def best_values(self, observations: NDArray[Any]) -> Array:
-        """The values of these actions."""
-
-    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
-        """One step of the optimiser towards these returns."""
-
-    def figures(self) -> Figures:
-        """Of the last minibatch, before its step."""
-
-
 def train(arguments: PQNArguments, session: Session) -> None:
     with session.environments() as envs:
         network = PQNNetwork(*spaces_of(envs)).to(session.device)
-        learner = make_learner(network, arguments)
+        choose_threads(arguments, default=1 if network.is_small else 2)
+        optimizer = FlatRAdam(FlatParameters(network), arguments.learning_rate)
         envs.reset(arguments.seed)
-        session.keep(ModelFile(network), optimizer=learner.optimizer, envs=envs)
+        session.register(ModelFile(network), optimizer=optimizer, envs=envs)
+        learner = make_learner(network, optimizer, arguments)
         announce_exploration(session)
         rollout = Rollout(arguments.num_steps, envs)
         with np.errstate(over="ignore", invalid="ignore"):  # `record` refuses what is not finite
-            while session.goes_on():
-                learner.optimizer.learning_rate = arguments.rate_at(session.global_step)
+            while session.should_continue():
+                optimizer.learning_rate = arguments.rate_at(session.global_step)
                 epsilon = play(arguments, session, envs, learner, rollout)
                 learn(arguments, session, learner, rollout)
-                loss, value = learner.figures()
+                loss, value = learner.metrics()
                 session.record(
                     {
                         "losses/td_loss": loss,
                         "losses/q_values": value,
                         "charts/epsilon": epsilon,
-                        "charts/learning_rate": learner.optimizer.learning_rate,
+                        "charts/learning_rate": optimizer.learning_rate,
                     }
                 )
                 session.checkpoint_if_due()
 
 
-def make_learner(network: PQNNetwork, arguments: PQNArguments) -> PQNLearner:
-    choose_threads(arguments, default=2 if network.needs_autograd else 1)
-    kind = AutogradPQNLearner if network.needs_autograd else AnalyticPQNLearner
-    return kind(network, arguments.learning_rate, arguments.max_grad_norm)
+def make_learner(
+    network: PQNNetwork, optimizer: FlatRAdam, arguments: PQNArguments
+) -> RolloutQLearner:
+    """An accelerator where there is one for this network and device, else plain torch."""
+    limit = arguments.max_grad_norm
+    fast = accelerated_pqn(network, optimizer, limit, arguments)
+    return fast or PQNLearner(network, optimizer, limit)
 
 
 def play(
     arguments: PQNArguments,
     session: Session,
     envs: EnvBatch,
-    learner: PQNLearner,
+    learner: RolloutQLearner,
     rollout: Rollout,
 ) -> float:
     """Fill the rollout, or what the budget leaves of it; returns the last exploration rate."""
@@ -129,7 +112,9 @@ def play(
     return epsilon
 
 
-def learn(arguments: PQNArguments, session: Session, learner: PQNLearner, rollout: Rollout) -> None:
+def learn(
+    arguments: PQNArguments, session: Session, learner: RolloutQLearner, rollout: Rollout
+) -> None:
     """Several passes over the rollout, in random minibatches."""
     steps = rollout.steps
     returns = lambda_returns(
@@ -148,17 +133,17 @@ def learn(arguments: PQNArguments, session: Session, learner: PQNLearner, rollou
         order = session.rng.permutation(size)
         for start, end in pairwise(bounds):
             rows = order[start:end]
-            learner.learn(observations[rows], actions[rows], returns[rows])
+            learner.update(observations[rows], actions[rows], returns[rows])
 
 
-def successor_values(learner: PQNLearner, rollout: Rollout) -> Array:
+def successor_values(learner: RolloutQLearner, rollout: Rollout) -> Array:
     """The best value after each step: of the true last observation where an episode was cut off."""
     steps = rollout.steps
     successors = rollout.observations[1 : steps + 1]
     values = learner.best_values(merged(successors)).reshape(successors.shape[:2])
     if rollout.cut_off:
         where, envs, finals = zip(*rollout.cut_off, strict=True)
-        values[where, envs] = learner.best_values(rollout.typed(finals))
+        values[where, envs] = learner.best_values(rollout.as_rows(finals))
     return values
 
 
@@ -187,49 +172,47 @@ def merged(rows: NDArray[Any]) -> NDArray[Any]:
     return rows.reshape(-1, *rows.shape[2:])
 
 
-class AutogradPQNLearner:
-    """Gradients by torch: for convolutions and for GPUs."""
+class PQNLearner:
+    """Acts and learns in plain torch. What its methods promise is in RolloutQLearner."""
 
-    def __init__(self, network: PQNNetwork, learning_rate: float, max_grad_norm: float) -> None:
-        self._network = network
-        self._flat = FlatParameters(network)
-        self._device = self._flat.values.device
-        self._max_grad_norm = max_grad_norm
-        self.optimizer = FlatRAdam(self._flat, learning_rate)
-        self._figures = torch.zeros(()), torch.zeros(())
+    def __init__(self, network: PQNNetwork, optimizer: FlatRAdam, max_grad_norm: float) -> None:
+        self.network, self.optimizer = network, optimizer
+        self.max_grad_norm = max_grad_norm
+        self.device = optimizer.gradient.device
+        self.last_metrics = torch.zeros(()), torch.zeros(())
 
     def refresh(self) -> None:
         """It acts with the very network that learns."""
 
     @torch.no_grad()
     def greedy(self, observations: NDArray[Any]) -> Actions:
-        actions: Actions = self._network(self._tensor(observations)).argmax(1).cpu().numpy()
+        actions: Actions = self.network(self.tensor(observations)).argmax(1).cpu().numpy()
         return actions
 
     @torch.no_grad()
     def best_values(self, observations: NDArray[Any]) -> Array:
-        values: Array = self._network(self._tensor(observations)).amax(1).cpu().numpy()
+        values: Array = self.network(self.tensor(observations)).amax(1).cpu().numpy()
         return values
 
-    def learn(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
-        values = self._network(self._tensor(observations))
-        chosen = values.gather(1, self._tensor(actions)[:, None]).squeeze(1)
-        loss = mse_loss(chosen, self._tensor(returns))
-        self._flat.gradient.zero_()
+    def update(self, observations: NDArray[Any], actions: Actions, returns: Array) -> None:
+        values = self.network(self.tensor(observations))
+        chosen = values.gather(1, self.tensor(actions)[:, None]).squeeze(1)
+        loss = mse_loss(chosen, self.tensor(returns))
+        self.optimizer.zero_grad()
         loss.backward()
-        self._flat.clip_gradient(self._max_grad_norm)
+        self.optimizer.flat.clip_gradient(self.max_grad_norm)
         self.optimizer.step()
-        self._figures = loss.detach(), chosen.detach().mean()
+        self.last_metrics = loss.detach(), chosen.detach().mean()
 
-    def figures(self) -> Figures:
-        loss, value = self._figures
-        return Figures(loss.item(), value.item())
+    def metrics(self) -> QMetrics:
+        loss, value = self.last_metrics
+        return QMetrics(loss.item(), value.item())
 
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(self._device)
+    def tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
 
 
 if __name__ == "__main__":
-    from cleanrl_worker.kit.standalone import run_alone
+    from cleanrl_worker.standalone import run_alone
 
     run_alone("pqn")

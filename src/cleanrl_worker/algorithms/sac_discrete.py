@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,28 +13,24 @@ import torch.nn.functional as F  # noqa: N812 (its usual name)
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cleanrl_worker.accelerators.cuda_graphs import Function
+from cleanrl_worker.accelerators.sac_discrete import accelerate_sac_discrete
+from cleanrl_worker.agents.continuous_control import Temperature
 from cleanrl_worker.agents.discrete_soft_actor_critic import DiscreteSoftActor, SoftQNetwork
-from cleanrl_worker.agents.q_network import spaces_of
-from cleanrl_worker.agents.soft_actor_critic import Temperature
-from cleanrl_worker.algorithms.dqn import multiples_within
-from cleanrl_worker.algorithms.graph_recording import record_graphs_if_wanted
-from cleanrl_worker.environments.batch import EnvBatch
-from cleanrl_worker.kit.arguments import MAX_TIMESTEPS, Arguments
-from cleanrl_worker.kit.cuda_graph import Function, graphed
-from cleanrl_worker.kit.flat_adam import FlatAdam
-from cleanrl_worker.kit.flat_parameters import FlatParameters
-from cleanrl_worker.kit.frame_replay_buffer import FrameReplayBuffer
-from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.replay_buffer import Batch, ReplayBuffer
+from cleanrl_worker.agents.q_networks import spaces_of
+from cleanrl_worker.arguments import MAX_TIMESTEPS, Arguments
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.exploration import multiples_within
+from cleanrl_worker.kit.optimizers import FlatAdam, FlatParameters
+from cleanrl_worker.kit.replay_buffers import Batch, FrameReplayBuffer, ReplayBuffer
 from cleanrl_worker.kit.seeding import choose_threads
 from cleanrl_worker.kit.session import Session
-from cleanrl_worker.kit.stateful import Stateful
 from mosaic.worker import option
 
 ADAM_EPSILON = 1e-4  # larger than usual: entropies this small would else drive large steps
 LOG_INTERVAL = 100  # steps
 CPU_THREADS = 2
-FIGURES = (
+METRICS = (
     "qf1_values",
     "qf2_values",
     "qf1_loss",
@@ -81,46 +76,56 @@ ARGUMENTS = SACDiscreteArguments
 
 
 def train(arguments: SACDiscreteArguments, session: Session) -> None:
+    """Act, store, and learn every few steps."""
     choose_threads(arguments, default=CPU_THREADS)
     with session.environments() as envs:
-        learner = DiscreteSACLearner(arguments, *spaces_of(envs), session.device)
-        learn_by_replay(arguments, session, envs, learner)
-
-
-def learn_by_replay(
-    arguments: SACDiscreteArguments, session: Session, envs: EnvBatch, learner: DiscreteSACLearner
-) -> None:
-    """Act, store, and learn every few steps."""
-    shape, num_actions = spaces_of(envs)
-    dtype = envs.reset(arguments.seed).dtype
-    make_buffer = FrameReplayBuffer if learner.actor.inputs.has_frames else ReplayBuffer
-    buffer = make_buffer(arguments.buffer_size, shape, dtype, (), np.int64, envs.num_envs)
-    session.keep(ModelFile(learner.actor), buffer=buffer, envs=envs, **learner.parts())
-    record_graphs_if_wanted(lambda: learner.record_graphs(envs, arguments.batch_size), session)
-    observations = envs.observations
-    while session.goes_on():
-        start = session.global_step
-        if start < arguments.learning_starts:
-            actions = session.rng.integers(num_actions, size=envs.num_envs)
-        else:
-            actions = learner.explore(observations, session.rng)
-        step = envs.step(actions)
-        buffer.add(observations, step.next_observations(), actions, step.rewards, step.terminated)
-        observations = step.observations
-        end = session.global_step = start + envs.num_envs
-        if step.episodes:
-            session.record_episodes(step.episodes)
-        if end > arguments.learning_starts:
-            for _ in range(multiples_within(start, end, arguments.update_frequency)):
-                learner.update(buffer.sample(arguments.batch_size, session.rng))
-            if multiples_within(start, end, arguments.target_network_frequency):
-                learner.move_targets()
-        if multiples_within(start, end, LOG_INTERVAL):
-            session.record(learner.figures())
-        session.checkpoint_if_due()
+        shape, num_actions = spaces_of(envs)
+        learner = DiscreteSACLearner(arguments, shape, num_actions, session.device)
+        dtype = envs.reset(arguments.seed).dtype
+        make_buffer = FrameReplayBuffer if learner.actor.inputs.has_frames else ReplayBuffer
+        buffer = make_buffer(arguments.buffer_size, shape, dtype, (), np.int64, envs.num_envs)
+        session.register(
+            ModelFile(learner.actor),
+            buffer=buffer,
+            envs=envs,
+            qf1=learner.critics[0],
+            qf2=learner.critics[1],
+            qf1_target=learner.target_critics[0],
+            qf2_target=learner.target_critics[1],
+            temperature=learner.temperature,
+            actor_optimizer=learner.actor_optimizer,
+            q_optimizer=learner.critic_optimizer,
+            alpha_optimizer=learner.alpha_optimizer,
+        )
+        accelerate_sac_discrete(learner, envs.observations, arguments.batch_size, session)
+        observations = envs.observations
+        while session.should_continue():
+            start = session.global_step
+            if start < arguments.learning_starts:
+                actions = session.rng.integers(num_actions, size=envs.num_envs)
+            else:
+                actions = learner.explore(observations, session.rng)
+            step = envs.step(actions)
+            buffer.add(
+                observations, step.next_observations(), actions, step.rewards, step.terminated
+            )
+            observations = step.observations
+            end = session.global_step = start + envs.num_envs
+            if step.episodes:
+                session.record_episodes(step.episodes)
+            if end > arguments.learning_starts:
+                for _ in range(multiples_within(start, end, arguments.update_frequency)):
+                    learner.update(buffer.sample(arguments.batch_size, session.rng))
+                if multiples_within(start, end, arguments.target_network_frequency):
+                    learner.move_targets()
+            if multiples_within(start, end, LOG_INTERVAL):
+                session.record(learner.metrics())
+            session.checkpoint_if_due()
 
 
 class DiscreteSACLearner:
+    """Actor, critics, the slower copies of these, alpha, and the update in plain torch."""
+
     def __init__(
         self,
         arguments: SACDiscreteArguments,
@@ -137,32 +142,29 @@ class DiscreteSACLearner:
         self.temperature = Temperature().to(device)
         self.device = device
 
-        self._actor_weights = FlatParameters(self.actor)
-        self._critic_weights = FlatParameters(*self.critics)
-        self._target_weights = FlatParameters(*self.target_critics)
-        self._log_alpha = FlatParameters(self.temperature)
+        self.critic_weights = FlatParameters(*self.critics)
+        self.target_weights = FlatParameters(*self.target_critics)
         policy_rate = arguments.learning_rate or arguments.policy_lr
         critic_rate = arguments.learning_rate or arguments.q_lr
-        self.actor_optimizer = FlatAdam(self._actor_weights, policy_rate, ADAM_EPSILON)
-        self.critic_optimizer = FlatAdam(self._critic_weights, critic_rate, ADAM_EPSILON)
-        self.alpha_optimizer = FlatAdam(self._log_alpha, critic_rate, ADAM_EPSILON)
-        # Set apart from the methods, as recorded graphs take their place.
-        self._step: Function = self.learn
-        self._logits: Function = self.actor
-        self._figures: Tensor | None = None
+        self.actor_optimizer = FlatAdam(FlatParameters(self.actor), policy_rate, ADAM_EPSILON)
+        self.critic_optimizer = FlatAdam(self.critic_weights, critic_rate, ADAM_EPSILON)
+        self.alpha_optimizer = FlatAdam(FlatParameters(self.temperature), critic_rate, ADAM_EPSILON)
+        # Set apart from the methods, as recorded graphs may take their place.
+        self.step: Function = self.update_tensors
+        self.logits: Function = self.actor
+        self.last_metrics: Tensor | None = None
 
     @torch.no_grad()
     def explore(self, observations: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
         """Drawn from the policy: the largest of logits with Gumbel noise."""
-        logits = self._logits(torch.from_numpy(observations).to(self.device)).cpu().numpy()
+        logits = self.logits(torch.from_numpy(observations).to(self.device)).cpu().numpy()
         actions: NDArray[np.int64] = (logits + rng.gumbel(size=logits.shape)).argmax(1)
         return actions
 
     def update(self, batch: Batch) -> None:
-        """One step of critics, actor and alpha."""
-        self._figures = self._step(*(torch.from_numpy(part).to(self.device) for part in batch))
+        self.last_metrics = self.step(*(torch.from_numpy(part).to(self.device) for part in batch))
 
-    def learn(
+    def update_tensors(
         self,
         observations: Tensor,
         next_observations: Tensor,
@@ -170,7 +172,8 @@ class DiscreteSACLearner:
         rewards: Tensor,
         terminated: Tensor,
     ) -> Tensor:
-        alpha = self._log_alpha.values.detach().exp() if self.autotune else self.fixed_alpha
+        """One step of critics, actor and alpha; returns the METRICS."""
+        alpha = self.temperature.log_alpha.detach().exp() if self.autotune else self.fixed_alpha
         with torch.no_grad():
             targets = rewards + self.gamma * (1.0 - terminated) * self.soft_values(
                 next_observations, alpha
@@ -178,23 +181,27 @@ class DiscreteSACLearner:
         taken = actions[:, None]
         values = torch.cat([critic(observations).gather(1, taken) for critic in self.critics], 1)
         losses = (values - targets[:, None]).square().mean(0)
-        descend(losses.sum(), self._critic_weights, self.critic_optimizer)
+        self.critic_optimizer.zero_grad()
+        losses.sum().backward()
+        self.critic_optimizer.step()
 
         with torch.no_grad():
             lowest = torch.minimum(*(critic(observations) for critic in self.critics))
         log_probabilities = F.log_softmax(self.actor(observations), 1)
         probabilities = log_probabilities.exp()
         actor_loss = (probabilities * (alpha * log_probabilities - lowest)).mean()
-        descend(actor_loss, self._actor_weights, self.actor_optimizer)
+        self.actor_optimizer.zero_grad()
+        actor_loss.backward()
+        self.actor_optimizer.step()
 
         with torch.no_grad():
             surplus = (probabilities * (log_probabilities + self.target_entropy)).mean()
             alpha_loss = -alpha * surplus
             if self.autotune:
                 # The loss is alpha times a constant, so it is its own gradient by log(alpha).
-                self._log_alpha.gradient.copy_(alpha_loss)
+                self.alpha_optimizer.gradient.copy_(alpha_loss)
                 self.alpha_optimizer.step()
-            now = self._log_alpha.values.exp() if self.autotune else losses.new_tensor([alpha])
+            now = self.temperature.log_alpha.exp() if self.autotune else losses.new_tensor([alpha])
             parts = (values.mean(0), losses, losses.mean().view(1), actor_loss.view(1), now)
             return torch.cat((*parts, alpha_loss.view(1)))
 
@@ -205,52 +212,18 @@ class DiscreteSACLearner:
         return (log_probabilities.exp() * (lowest - alpha * log_probabilities)).sum(1)
 
     def move_targets(self) -> None:
-        self._target_weights.values.data.lerp_(self._critic_weights.values.data, self.tau)
+        self.target_weights.move_towards(self.critic_weights, self.tau)
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Losses and values of the last update, by CleanRL's names; waits for the GPU."""
-        if self._figures is None:
+        if self.last_metrics is None:
             return {}
-        names = FIGURES if self.autotune else FIGURES[:-1]
-        values = self._figures.tolist()
+        names = METRICS if self.autotune else METRICS[:-1]
+        values = self.last_metrics.tolist()
         return {f"losses/{name}": value for name, value in zip(names, values, strict=False)}
-
-    def parts(self) -> Mapping[str, Stateful]:
-        return {
-            "qf1": self.critics[0],
-            "qf2": self.critics[1],
-            "qf1_target": self.target_critics[0],
-            "qf2_target": self.target_critics[1],
-            "temperature": self.temperature,
-            "actor_optimizer": self.actor_optimizer,
-            "q_optimizer": self.critic_optimizer,
-            "alpha_optimizer": self.alpha_optimizer,
-        }
-
-    def record_graphs(self, envs: EnvBatch, batch_size: int) -> None:
-        """On a GPU: replay the update, and acting, with one launch. Raises RuntimeError."""
-        observations = torch.from_numpy(envs.observations).to(self.device)
-        rows = observations[:1].expand(batch_size, *observations.shape[1:])
-        numbers = torch.zeros(batch_size, device=self.device)
-        inputs = (rows, rows, numbers.long(), numbers, numbers)
-        changed = [
-            *self.actor_optimizer.tensors(),
-            *self.critic_optimizer.tensors(),
-            *self.alpha_optimizer.tensors(),
-        ]
-        step = graphed(self.learn, inputs, changed)
-        with torch.no_grad():
-            self._logits = graphed(self.actor, [observations])
-        self._step = step
-
-
-def descend(loss: Tensor, flat: FlatParameters, optimizer: FlatAdam) -> None:
-    flat.gradient.zero_()
-    loss.backward()
-    optimizer.step()
 
 
 if __name__ == "__main__":
-    from cleanrl_worker.kit.standalone import run_alone
+    from cleanrl_worker.standalone import run_alone
 
     run_alone("sac_atari")

@@ -17,6 +17,7 @@ from mosaic.fastlane.settings import Settings
 if TYPE_CHECKING:
     import gymnasium
 
+
 Array = NDArray[Any]
 
 EXACT = "exact"
@@ -110,3 +111,14 @@ class EnvBatch(ABC):
         """To be called in a step, when the view is due."""
         self.view.steps = self._clock
         self.view.show(rewards)
+
+
+def slot_states(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One per environment; each can be loaded by a batch of the same kind with one environment."""
+    if "environments" in state:
+        return [{"environments": [saved], "video_episodes": 0} for saved in state["environments"]]
+    # Stepped natively: every entry has one row per environment.
+    return [
+        {name: rows[index : index + 1] for name, rows in state.items()}
+        for index in range(len(state["states"]))
+    ]

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cleanrl_worker.environments.families import FAMILIES, Family
-from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.contracts.catalogue import EnvironmentInfo
 from mosaic.errors import ConfigError
 
 CATALOGUE_FILE = Path(__file__).with_name("catalogue.json")

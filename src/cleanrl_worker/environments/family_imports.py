@@ -9,9 +9,20 @@ import sys
 import warnings
 from typing import Any
 
-from cleanrl_worker.environments.families import FAMILIES, GYMNASIUM, Family
-from cleanrl_worker.environments.headless import headless_variables
+from cleanrl_worker.environments.families import DM_CONTROL, FAMILIES, GYMNASIUM, MUJOCO, Family
 from mosaic.errors import DependencyError
+from mosaic.fastlane.drawing import gl_backend
+
+DRAWN_WITH_OPENGL = (MUJOCO, DM_CONTROL)  # the families; others draw with pygame or by themselves
+
+
+def headless_variables(family: str) -> dict[str, str]:
+    """Only for what the user has not set. Without them libraries look for a screen and crash."""
+    variables = {"SDL_VIDEODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
+    if family in DRAWN_WITH_OPENGL:
+        variables["MUJOCO_GL"] = gl_backend() or "egl"
+    return variables
+
 
 _physics_log = logging.getLogger("cleanrl_worker.physics")
 _seen_physics_warnings: set[str] = set()

@@ -1,8 +1,7 @@
-"""LiveView: what somebody who watches the run sees of its environments, and what it costs: nothing
-while nobody does.
+"""LiveView: shows the environments of a run to whoever watches. While nobody does, it is free.
 
-Whoever steps environments looks at `is_due` after each step of all of them, and counts the episodes
-that ended. Nothing is rendered before a viewer wants a frame.
+Whoever steps environments looks at `is_due` after each step of all of them, and counts the
+episodes that ended. Nothing is rendered before a viewer wants a frame.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Render = Callable[[], Any]
 Rewards = Sequence[Any] | NDArray[Any]
 
 
-class Shown(NamedTuple):
+class ShownEnvironment(NamedTuple):
     """One environment that can be seen."""
 
     tap: Tap
@@ -36,7 +35,7 @@ class Shown(NamedTuple):
     render: Render
 
 
-class Tally:
+class EpisodeTally:
     def __init__(self) -> None:
         self.episodes = 0
         self.returns: deque[float] = deque(maxlen=RECENT_EPISODES)
@@ -56,21 +55,21 @@ class LiveView:
         self.steps = 0  # of each environment so far; kept by who steps them, before it is shown
         self._flags = flags
         self._rewards: Rewards = [0.0] * len(renders)
-        self._tallies: dict[int, Tally] = {}
-        self._shown: list[Shown] = []
+        self._tallies: dict[int, EpisodeTally] = {}
+        self._shown: list[ShownEnvironment] = []
         self._cold: set[int] = set()  # those that have never been rendered
-        self._lane = Lane(settings, each_cause_once(note), self._on_due) if renders else None
+        self._lane = Lane(settings, note_each_cause_once(note), self._on_due) if renders else None
         for index, render in enumerate(renders):
             self._add(index, render)
 
     def _add(self, index: int, render: Render) -> None:
         assert self._lane is not None
-        self._tallies[index] = Tally()
+        self._tallies[index] = EpisodeTally()
         tap = self._lane.tap(render, partial(self._metrics, index))
         if tap is None:
             del self._tallies[index]
         else:
-            self._shown.append(Shown(tap, index, render))
+            self._shown.append(ShownEnvironment(tap, index, render))
             self._cold.add(index)
 
     def _on_due(self) -> None:
@@ -118,7 +117,7 @@ class LiveView:
         )
 
 
-def each_cause_once(note: Note) -> Note:
+def note_each_cause_once(note: Note) -> Note:
     """What one environment cannot do the others cannot either: it need not be said of each."""
     told: set[str] = set()
 
@@ -131,7 +130,7 @@ def each_cause_once(note: Note) -> Note:
     return tell
 
 
-def telling_pauses(
+def showing_pauses(
     should_stop: Callable[[], bool],
     is_paused: Callable[[], bool],
     show_paused: Callable[[bool], None],

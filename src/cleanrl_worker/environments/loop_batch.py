@@ -17,10 +17,8 @@ from cleanrl_worker.environments.batch import (
     Episode,
     Step,
 )
-from cleanrl_worker.environments.episode_videos import EpisodeVideos
-from cleanrl_worker.environments.rendering import rendered
-from cleanrl_worker.environments.snapshots.choice import snapshots_of
-from cleanrl_worker.environments.snapshots.replay import ReplaySnapshots
+from cleanrl_worker.environments.rendering import EpisodeVideos, rendered
+from cleanrl_worker.environments.snapshots import ReplaySnapshots, snapshots_of
 from mosaic.errors import WorkerError
 
 

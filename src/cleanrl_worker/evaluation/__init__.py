@@ -1,1 +1,1 @@
-"""Policy evaluation: from a checkpoint beside its files to figures that can be reproduced."""
+"""Policy evaluation: from a checkpoint beside its files to metrics that can be reproduced."""

@@ -8,15 +8,11 @@ from typing import Any
 from gymnasium import spaces
 from torch import nn
 
-from cleanrl_worker.agents.action_range import ActionRange
-from cleanrl_worker.agents.c51_network import C51Network
 from cleanrl_worker.agents.choice import make_actor_critic
-from cleanrl_worker.agents.deterministic import DeterministicActor
+from cleanrl_worker.agents.continuous_control import ActionRange, DeterministicActor, SoftActor
 from cleanrl_worker.agents.discrete_soft_actor_critic import DiscreteSoftActor
 from cleanrl_worker.agents.lstm import LSTMAgent
-from cleanrl_worker.agents.pqn_network import PQNNetwork
-from cleanrl_worker.agents.q_network import QNetwork
-from cleanrl_worker.agents.soft_actor_critic import SoftActor
+from cleanrl_worker.agents.q_networks import C51Network, PQNNetwork, QNetwork
 from mosaic.errors import ConfigError
 
 Space = spaces.Space[Any]

@@ -1,4 +1,4 @@
-"""Batches of evaluation episodes, each summed up in files and told to whoever watches."""
+"""Batches of evaluation episodes, each summed up in files and reported to the run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cleanrl_worker.environments.live_view import LiveView, telling_pauses
-from cleanrl_worker.environments.rendering import rendered
+from cleanrl_worker.environments.live_view import LiveView, showing_pauses
+from cleanrl_worker.environments.rendering import VideoWriter, rendered
 from cleanrl_worker.environments.single import make_single
 from cleanrl_worker.eval_registry import find_entry
 from cleanrl_worker.evaluation.detection import PolicySource
 from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, play_episodes
-from cleanrl_worker.evaluation.loading import load_policy, training_arguments
-from cleanrl_worker.evaluation.policy import ROWS, Policy
+from cleanrl_worker.evaluation.policy import ROWS, Policy, load_policy, training_arguments
 from cleanrl_worker.evaluation.summary import BatchSummary, Conditions, SummaryFile, summarize
-from cleanrl_worker.kit.episode_log import EpisodeLog
+from cleanrl_worker.kit.recording import EpisodeLog
 from cleanrl_worker.kit.reporting import Reporter
-from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
-from cleanrl_worker.kit.video import VideoWriter
+from cleanrl_worker.kit.writers.tensorboard import TensorBoardWriter
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.settings import read_settings
 
@@ -73,7 +71,7 @@ def run_batched_evaluation(
     """Plays what the plan says and returns the complete batches; `directory` is the run's.
 
     A batch that is stopped halfway counts for nothing: its short episodes have ended and its long
-    ones have not, so its figures would be wrong. The same evaluation, started again in the same
+    ones have not, so its metrics would be wrong. The same evaluation, started again in the same
     directory, goes on after its last complete batch. `recording` is the file in which episodes are
     recorded.
     """
@@ -97,7 +95,7 @@ def run_batched_evaluation(
         rules = EpisodeRules(plan.seed, gamma, plan.deterministic, plan.max_episode_steps)
         view = open_view(envs, reporter)
         resources.callback(view.close)
-        should_stop = telling_pauses(reporter.should_stop, is_paused, view.show_paused)
+        should_stop = showing_pauses(reporter.should_stop, is_paused, view.show_paused)
         log = None
         if recording is not None:
             log = open_log(source, envs, recording, reporter)
@@ -144,7 +142,7 @@ def open_log(
 
 
 class Evaluation:
-    """The loop over batches, and what is told of them."""
+    """The loop over batches, and what is reported of them."""
 
     def __init__(
         self,
@@ -228,7 +226,7 @@ class Evaluation:
         self._board.scalar("eval/episode_length", episode.length, episode.number + 1)
 
     def _report_batch(self, summary: BatchSummary) -> None:
-        for name, value in summary.figures().items():
+        for name, value in summary.metrics().items():
             self._board.scalar(f"eval/{name}", value, summary.batch_index)
             self._reporter.metric(f"eval/{name}", value, summary.batch_index)
         self._board.flush()

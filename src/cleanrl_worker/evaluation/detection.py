@@ -12,11 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cleanrl_worker.kit.checkpoint_files import CheckpointError
-from cleanrl_worker.kit.checkpoint_loading import read_manifest
-from cleanrl_worker.kit.checkpoint_search import MODEL_SUFFIX, find_checkpoint, locate_checkpoint
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.loading import (
+    MODEL_SUFFIX,
+    find_checkpoint,
+    locate_checkpoint,
+    read_manifest,
+    refuse_foreign_arguments,
+    refuse_foreign_module,
+)
 from cleanrl_worker.kit.run_names import parse_run_name
-from cleanrl_worker.kit.told_by_files import check_told_arguments, check_told_environment
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY, find_algorithm
 from mosaic.errors import ConfigError
 from mosaic.worker import load_config_file
@@ -69,9 +74,9 @@ def detect_policy(
     is_as_trained = env_id is None or trained_env_id in (None, env_id)
     if env_kwargs is None:
         env_kwargs = _mapping(arguments.get("env_kwargs")) if is_as_trained else {}
-        check_told_arguments(env_kwargs, path)
+        refuse_foreign_arguments(env_kwargs, path)
     if env_id is None and trained_env_id is not None:
-        check_told_environment(trained_env_id, path)
+        refuse_foreign_module(trained_env_id, path)
     return PolicySource(
         path=path,
         algo=find_algorithm(algo or trained_algo or _refuse("algo", path)).name,

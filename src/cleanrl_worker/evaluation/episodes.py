@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cleanrl_worker.environments.live_view import LiveView
-from cleanrl_worker.environments.snapshots.choice import snapshots_of
-from cleanrl_worker.kit.episode_log import EpisodeLog
-from cleanrl_worker.kit.video import VideoWriter
+from cleanrl_worker.environments.rendering import VideoWriter
+from cleanrl_worker.environments.snapshots import snapshots_of
+from cleanrl_worker.kit.recording import EpisodeLog
 from mosaic.errors import WorkerError
 
 if TYPE_CHECKING:
@@ -133,10 +133,10 @@ class Slot:
 
     def _film(self) -> None:
         if self._video is not None:
-            self._video.add(rendered(self._env))
+            self._video.add(film_frame(self._env))
 
 
-def rendered(env: gymnasium.Env[Any, Any]) -> Any:
+def film_frame(env: gymnasium.Env[Any, Any]) -> Any:
     try:
         return env.render()
     except Exception as error:  # every renderer fails in its own way

@@ -1,4 +1,4 @@
-"""BatchSummary: the figures of one batch of episodes; SummaryFile: `eval_summary.json`."""
+"""BatchSummary: the metrics of one batch of episodes; SummaryFile: `eval_summary.json`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from cleanrl_worker.evaluation.episodes import FinishedEpisode
+from mosaic.contracts.evaluation_summary import FILE_NAME
 from mosaic.files import atomic_write_json, read_json
 from mosaic.logs import get_logger
 from mosaic.worker import to_json
 
-FILE_NAME = "eval_summary.json"
 # A repeated evaluation may go on for days, and each batch writes the file anew.
 MAX_HISTORY = 1000
 
@@ -50,7 +50,7 @@ class BatchSummary(Conditions):
     last_seed: int
     updated_at: float
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """What is worth a curve over the batches."""
         names = (
             "avg_return",

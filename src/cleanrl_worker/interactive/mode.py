@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.evaluation_mode import find_source
+from cleanrl_worker.evaluation.mode import find_policy_source
 from mosaic.worker import Run
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ def describe_play(config: CleanRLWorkerConfig) -> dict[str, Any]:
 def play(run: Run[CleanRLWorkerConfig]) -> None:
     facts = {"run_id": run.run_id, **describe_play(run.config)}
     env_id = facts["env_id"]
-    # Here: a config is checked without gymnasium.
-    from cleanrl_worker.interactive.opening import open_all
+    # Imported here: checking a config needs no gymnasium.
+    from cleanrl_worker.interactive.opening import open_play
     from cleanrl_worker.interactive.serving import serve
 
     source = _source(run.config)
-    serve(run, lambda resources: open_all(run, source, env_id, resources), facts)
+    serve(run, lambda resources: open_play(run, source, env_id, resources), facts)
 
 
 def _source(config: CleanRLWorkerConfig) -> PolicySource | None:
-    return find_source(config) if config.extras.get("policy_path") else None
+    return find_policy_source(config) if config.extras.get("policy_path") else None

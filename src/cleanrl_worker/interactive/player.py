@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from gymnasium import spaces
 
-from cleanrl_worker.interactive.actions import ActionError, action_space_json, read_action
-from cleanrl_worker.interactive.frames import FrameChannel
-from cleanrl_worker.interactive.png import is_frame
+from cleanrl_worker.interactive.frames import FrameChannel, is_frame
 from mosaic.worker import to_json
 
 PROTOCOL_VERSION = "1.1"
 HUMAN, POLICY = "human", "policy"
 MAX_SEED = 2**32 - 1
+
+
+class ActionError(ValueError):
+    """The action cannot be taken; the message says why."""
+
 
 Message = dict[str, Any]
 
@@ -58,7 +63,7 @@ class Listener(Protocol):
     def on_episode(self, episode: EpisodeOver) -> None: ...
 
 
-class _Nobody:
+class _NoListener:
     def on_step(self, step: StepTaken) -> None: ...
 
     def on_episode(self, episode: EpisodeOver) -> None: ...
@@ -94,7 +99,7 @@ class Player:
         self._frames = frames
         self._next_seed = default_seed
         self._is_deterministic = is_deterministic
-        self._listener = listener or _Nobody()
+        self._listener = listener or _NoListener()
         self._observation: Any = None
         self._seed = default_seed
 
@@ -272,3 +277,48 @@ def _action_meanings(env: Any) -> list[str]:
     """What a game calls its buttons; empty where the environment does not say."""
     ask = getattr(env.unwrapped, "get_action_meanings", None)
     return [str(meaning) for meaning in ask()] if callable(ask) else []
+
+
+def read_action(space: spaces.Space[Any], value: Any) -> Any:
+    """Continuous actions beyond their bounds are clipped, as in training."""
+    if isinstance(space, spaces.Discrete):
+        return _discrete(space, value)
+    if isinstance(space, spaces.Box):
+        return _continuous(space, value)
+    raise ActionError(f"actions of the kind {type(space).__name__} cannot be sent")
+
+
+def action_space_json(space: spaces.Space[Any]) -> dict[str, Any]:
+    if isinstance(space, spaces.Discrete):
+        return {"type": "discrete", "n": int(space.n)}
+    if isinstance(space, spaces.Box):
+        return {
+            "type": "continuous",
+            "shape": list(space.shape),
+            "low": space.low.tolist(),
+            "high": space.high.tolist(),
+        }
+    return {"type": type(space).__name__.lower()}
+
+
+def _discrete(space: spaces.Discrete, value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < space.n:
+        raise ActionError(f"an action is an integer from 0 to {int(space.n) - 1}")
+    return value
+
+
+def _continuous(space: spaces.Box, value: Any) -> Any:
+    wanted = f"an action is {math.prod(space.shape)} numbers of the shape {list(space.shape)}"
+    try:
+        numbers = np.asarray(value, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ActionError(wanted) from error
+    if numbers.shape == () and space.shape == (1,):
+        numbers = numbers[None]
+    if isinstance(value, str | bool) or numbers.shape != space.shape:
+        raise ActionError(wanted)
+    if not np.isfinite(numbers).all():
+        raise ActionError("an action must be finite")
+    return np.clip(numbers, space.low, space.high).astype(space.dtype)

@@ -1,4 +1,7 @@
-"""Rollout: the transitions of some steps of all environments, in arrays made once."""
+"""Rollout: the transitions of some steps of all environments, in arrays made once.
+
+Beside it, what every algorithm that learns from rollouts computes of them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from cleanrl_worker.environments.batch import EnvBatch, Step
 
@@ -60,16 +64,16 @@ class Rollout:
                     self.cut_off.append((index, env, final))
         self.steps = index + 1
 
-    def seen(self, index: int) -> Any:
+    def observations_at(self, index: int) -> Any:
         """What a policy acts upon at this step."""
         return self.observations[index]
 
-    def all_seen(self) -> Any:
+    def all_observations(self) -> Any:
         """The observations of all steps as rows, the last successors behind them."""
         rows = self.observations[: self.steps + 1]
         return rows.reshape(-1, *rows.shape[2:])
 
-    def typed(self, observations: Sequence[Array]) -> Array:
+    def as_rows(self, observations: Sequence[Array]) -> Array:
         """Single observations as rows like those stored here."""
         return np.stack(observations).astype(self.observations.dtype, copy=False)
 
@@ -83,3 +87,44 @@ class RolloutBatch(NamedTuple):
     advantages: NDArray[np.float32]
     returns: NDArray[np.float32]
     values: NDArray[np.float32]
+
+
+class TensorBatch(NamedTuple):
+    """RolloutBatch in torch."""
+
+    observations: Tensor
+    actions: Tensor
+    log_probabilities: Tensor
+    advantages: Tensor
+    returns: Tensor
+    values: Tensor
+
+
+def backward_sums(terms: NDArray[np.float32], decays: NDArray[np.float32]) -> NDArray[np.float32]:
+    """sums[t] = terms[t] + decays[t] * sums[t + 1] along the first axis.
+
+    Doubling spans instead of a loop over time: after each round a sum reaches twice as far.
+    """
+    sums, factors = terms.copy(), decays.copy()
+    reach = 1
+    while reach < len(terms):
+        sums[:-reach] += factors[:-reach] * sums[reach:]
+        factors[:-reach] *= factors[reach:]
+        reach *= 2
+    return sums
+
+
+def explained_variance(values: NDArray[np.float32], returns: NDArray[np.float32]) -> float:
+    """1 when the values foresee the returns, 0 when they say nothing; 0 when all returns agree."""
+    spread = float(returns.var())
+    return 0.0 if spread == 0.0 else 1.0 - float((returns - values).var()) / spread
+
+
+def minibatch_bounds(rows: int, num_minibatches: int, full_rows: int) -> list[int]:
+    """Where the minibatches of a batch start and end: as even as can be.
+
+    A batch shorter than the full one keeps the size of the minibatches rather than their number.
+    """
+    usual_size = max(1, full_rows // num_minibatches)
+    count = min(num_minibatches, max(1, rows // usual_size))
+    return [rows * index // count for index in range(count + 1)]

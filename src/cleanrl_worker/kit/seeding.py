@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.arguments import Arguments
 from mosaic.errors import ConfigError
 
 
@@ -25,7 +25,7 @@ def seed_everything(seed: int, deterministic: bool) -> None:
 def choose_threads(arguments: Arguments, default: int) -> int:
     """Let torch use the threads asked for, else `default`, within the CPUs this process may use.
 
-    A thread too many is dear: at the end of every operation all wait for the one without a core.
+    One thread too many is costly: each operation ends by waiting for the one without a core.
     """
     threads = arguments.threads or max(1, min(default, available_cpus(os.environ)))
     torch.set_num_threads(threads)

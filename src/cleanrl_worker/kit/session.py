@@ -14,16 +14,17 @@ from typing import Any, Protocol, SupportsFloat
 import numpy as np
 import torch
 
+from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.environments.batch import EnvBatch, Episode
-from cleanrl_worker.environments.live_view import telling_pauses
+from cleanrl_worker.environments.live_view import showing_pauses
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.kit.arguments import Arguments
-from cleanrl_worker.kit.batch_recorder import BatchRecorder
-from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointError, CheckpointStore
-from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.recorded_batch import RecordedBatch
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.loading import Checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.checkpoints.state import Stateful
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
+from cleanrl_worker.kit.recording import BatchRecorder, RecordedBatch
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
-from cleanrl_worker.kit.stateful import Stateful
 from mosaic.errors import WorkerError
 from mosaic.fastlane.settings import Settings
 
@@ -37,22 +38,22 @@ class TrainingDivergedError(WorkerError):
     code = "training_diverged"
 
 
-class Beginning(Protocol):
+class InitialState(Protocol):
     """What a new training gets before its first step."""
 
-    def give(self, model: ModelFile, parts: Mapping[str, Stateful]) -> None: ...
+    def load_into(self, model: ModelFile, parts: Mapping[str, Stateful]) -> None: ...
 
 
 class Session:
     """What an algorithm needs besides its maths.
 
-    An algorithm makes its parts, names them once with `keep`, and then loops:
+    An algorithm makes its parts, names them once with `register`, and then loops:
 
         with session.environments() as envs:
             envs.reset(arguments.seed)
-            session.keep(ModelFile(agent), optimizer=optimizer, envs=envs)
+            session.register(ModelFile(agent), optimizer=optimizer, envs=envs)
             observations = envs.observations      # the first ones, or those of the checkpoint
-            while session.goes_on():
+            while session.should_continue():
                 ...                               # advances session.global_step
                 session.record({"losses/value_loss": loss})
                 session.checkpoint_if_due()
@@ -70,7 +71,7 @@ class Session:
         live_view: Settings = NOT_SHOWN,
         is_paused: Callable[[], bool] = lambda: False,
         recording: Path | None = None,  # the file in which episodes are recorded
-        beginning: Beginning | None = None,
+        initial_state: InitialState | None = None,
     ) -> None:
         self.arguments = arguments
         self.device = device
@@ -90,7 +91,7 @@ class Session:
         self._writers = tuple(writers)
         self._store = store
         self._checkpoint = checkpoint
-        self._beginning = beginning
+        self._initial_state = initial_state
         self._model: ModelFile | None = None
         self._parts: dict[str, Stateful] = {}
         self._started_at = time.perf_counter()
@@ -107,13 +108,14 @@ class Session:
             arguments.num_envs,
             env_kwargs=arguments.env_kwargs,
             vectorization=arguments.vectorization,
+            allow_native=arguments.accelerate,
             video_directory=self.video_directory,
             frame_stack=frame_stack,
         )
         try:
             if self._live_view.is_on:
                 envs.open_view(self._live_view, self.note)
-                self._should_stop = telling_pauses(
+                self._should_stop = showing_pauses(
                     self._reporter.should_stop, self._is_paused, envs.show_paused
                 )
             if self._recording is not None:
@@ -134,7 +136,7 @@ class Session:
 
     # ---- what a checkpoint holds -------------------------------------------------------------
 
-    def keep(self, model: ModelFile, **parts: Stateful) -> None:
+    def register(self, model: ModelFile, **parts: Stateful) -> None:
         """Name everything the training is made of; a resumed one gets its state back here."""
         self._model, self._parts = model, parts
         checkpoint = self._checkpoint
@@ -144,8 +146,8 @@ class Session:
                 part.load_state_dict(checkpoint.part(name))
             self._load_own_state(checkpoint.part("session"))
             self._reporter.checkpoint_loaded(checkpoint.path, checkpoint.step)
-        elif self._beginning is not None:
-            self._beginning.give(model, parts)
+        elif self._initial_state is not None:
+            self._initial_state.load_into(model, parts)
             self.note("warm start: begins with the networks of another training")
         if isinstance(envs := parts.get("envs"), EnvBatch):
             self.note(f"vectorization: {envs.vectorization}")
@@ -163,7 +165,7 @@ class Session:
 
     # ---- the loop ----------------------------------------------------------------------------
 
-    def goes_on(self) -> bool:
+    def should_continue(self) -> bool:
         """False at the end of the budget or when the run is asked to stop.
 
         The last checkpoint is saved here, while the environments are still open.
@@ -222,7 +224,7 @@ class Session:
     def checkpoint_if_due(self) -> None:
         """A full disk does not end a training: the next checkpoint may find room again.
 
-        The one at the very end is left to `goes_on`, which saves it as the final one.
+        The one at the very end is left to `should_continue`, which saves it as the final one.
         """
         if self._store is None or self._is_done:
             return

@@ -18,21 +18,22 @@ import numpy as np
 import torch
 
 import cleanrl_worker
+from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.environments.space_check import check_spaces
-from cleanrl_worker.kit.arguments import Arguments
-from cleanrl_worker.kit.checkpoints import Checkpoint, CheckpointStore
+from cleanrl_worker.kit.checkpoints.loading import Checkpoint
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
 from cleanrl_worker.kit.run_names import run_name
 from cleanrl_worker.kit.seeding import choose_device, choose_threads, seed_everything
-from cleanrl_worker.kit.session import Beginning, Session
-from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter
-from cleanrl_worker.kit.wandb_writer import WandbSettings, WandbWriter
+from cleanrl_worker.kit.session import InitialState, Session
+from cleanrl_worker.kit.space_check import check_spaces
+from cleanrl_worker.kit.writers.tensorboard import TensorBoardWriter
+from cleanrl_worker.kit.writers.wandb import WandbSettings, WandbWriter
 from cleanrl_worker.launcher import load_module
 from cleanrl_worker.registry import Algorithm
 from mosaic.fastlane.settings import read_settings
 from mosaic.files import make_directory, sync_directory
-from mosaic.worker.config_schema import config_to_dict
+from mosaic.worker.config import config_to_dict
 
 NOT_EXACT = "all state is kept, but a GPU does not repeat itself bit by bit"
 
@@ -60,7 +61,7 @@ def run_training(
     checkpoint: Checkpoint | None = None,
     lineage: Mapping[str, Any] | None = None,
     folder: Path | None = None,
-    warm_start: Beginning | None = None,
+    warm_start: InitialState | None = None,
     run_id: str = "",
     on_files: Callable[[TrainingFiles], None] = lambda files: None,
     is_paused: Callable[[], bool] = lambda: False,
@@ -108,7 +109,7 @@ def run_training(
             live_view=read_settings(os.environ),
             is_paused=is_paused,
             recording=recording,
-            beginning=warm_start,
+            initial_state=warm_start,
         )
         module.train(arguments, session)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from cleanrl_worker.catalogue import WORKER
+from cleanrl_worker.config import UPSTREAM
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY
-from cleanrl_worker.upstream.flags import find_parameter
 from cleanrl_worker.upstream.interpreter import interpreter_path
+from cleanrl_worker.upstream.planning import find_parameter
 from cleanrl_worker.upstream.script_reading import Script, read_script
 from cleanrl_worker.upstream.scripts import find_scripts
-from cleanrl_worker.worker_arguments import UPSTREAM
-from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.worker import ConfigError
 
 _MEMORY_MB = 4096  # two processes, and a replay buffer of usual size

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.upstream.planning import UpstreamPlan, findings, plan_upstream
+from cleanrl_worker.upstream.planning import UpstreamPlan, plan_facts, plan_upstream
 from mosaic.fastlane.settings import read_settings
 from mosaic.watch.config import ScriptConfig
 from mosaic.watch.watching import watch
@@ -21,7 +21,7 @@ _SLACK_S = 2.0  # file systems keep times more coarsely than clocks
 
 def run_upstream(run: Run[CleanRLWorkerConfig]) -> None:
     plan = plan_upstream(run.config)
-    write_manifest(run, metadata=findings(plan))
+    write_manifest(run, metadata=plan_facts(plan))
     if plan.total_steps is not None:
         run.progress(total_steps=plan.total_steps)
     if run.attempt > 1:

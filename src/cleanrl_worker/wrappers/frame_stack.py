@@ -12,8 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from cleanrl_worker.wrappers.observations import Conversion
-from cleanrl_worker.wrappers.prepared import PreparedEnv
+from cleanrl_worker.wrappers.prepared import Conversion, PreparedEnv
 
 SIDE = 84
 Image = NDArray[np.uint8]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mosaic.errors import CorruptStoreError, StoreError
-from mosaic.foreign_files import open_regular
+from mosaic.foreign.files import open_regular
 
 CHUNK_BYTES = 1_048_576
 # Longer records are passed over: nothing that we look for comes near this, and a text of JSON
@@ -152,3 +152,20 @@ class GrowingRecords(ABC):
                 offset=offset,
             )
         )
+
+
+class ByteBudget:
+    """Without a number there is no end to it. `is_used_up` says whether anybody was turned away."""
+
+    def __init__(self, max_bytes: int | None) -> None:
+        self._left = max_bytes
+        self.is_used_up = False
+
+    def has_room(self) -> bool:
+        if self._left is not None and self._left <= 0:
+            self.is_used_up = True
+        return not self.is_used_up
+
+    def use(self, count: int) -> None:
+        if self._left is not None:
+            self._left -= count

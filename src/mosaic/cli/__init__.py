@@ -1,1 +1,4 @@
-"""The `mosaic` command: one module per group; heavy imports only where they are used."""
+"""The `mosaic` command: `commands`, what they share, and `main`, which parses the line.
+
+Heavy imports stand only where they are used: `mosaic --help` must stay quick.
+"""

@@ -23,66 +23,61 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    from mosaic.cli import (
-        archive_commands,
-        catalogue_commands,
-        clean_commands,
-        compare_command,
-        control_commands,
-        daemon_command,
-        doctor_command,
-        export_command,
-        frames_command,
-        gui_command,
-        metrics_command,
-        play_command,
-        policy_commands,
-        replay_command,
-        run_command,
-        runs_command,
-        stream_commands,
-        submit_command,
-        tensorboard_command,
-        train_command,
-        trash_commands,
-        trials_command,
-        wandb_command,
-        watch_command,
-        workers_command,
+    from mosaic.cli.commands import (
+        catalogue,
+        compare,
+        control,
+        daemon,
+        export,
+        frames,
+        gui,
+        keeping,
+        logs,
+        metrics,
+        policies,
+        replay,
+        run,
+        runs,
+        tensorboard,
+        train,
+        trials,
+        wandb,
+        watch,
+        workers,
     )
 
     parser = Parser(prog="mosaic", description="Train agents in runs that are never lost.")
     parser.add_argument("--version", action="version", version=f"mosaic {__version__}")
     parser.add_argument("--home", help="default: $MOSAIC_HOME, else the user's data directory")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for module in (
-        gui_command,
-        train_command,
-        policy_commands,
-        play_command,
-        catalogue_commands,
-        run_command,
-        watch_command,
-        submit_command,
-        runs_command,
-        stream_commands,
-        metrics_command,
-        frames_command,
-        compare_command,
-        replay_command,
-        export_command,
-        tensorboard_command,
-        wandb_command,
-        trials_command,
-        control_commands,
-        trash_commands,
-        clean_commands,
-        archive_commands,
-        workers_command,
-        daemon_command,
-        doctor_command,
+    for add in (
+        gui.add,
+        train.add,
+        policies.add_eval_and_resume,
+        policies.add_play_policy,
+        catalogue.add,
+        run.add_run,
+        watch.add,
+        run.add_submit,
+        runs.add,
+        logs.add,
+        metrics.add,
+        frames.add,
+        compare.add,
+        replay.add,
+        export.add,
+        tensorboard.add,
+        wandb.add,
+        trials.add,
+        control.add,
+        keeping.add_trash,
+        keeping.add_pin_and_clean,
+        keeping.add_archive_and_import,
+        workers.add,
+        daemon.add_daemon,
+        daemon.add_doctor,
     ):
-        module.add(commands)
+        add(commands)
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(handler=show_version)
     return parser
@@ -107,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        from mosaic.cli.failures import INTERRUPTED
+        from mosaic.cli.shared.failures import INTERRUPTED
 
         return INTERRUPTED
 
@@ -122,7 +117,7 @@ def _run(words: list[str]) -> int:
         status: int = arguments.handler(arguments)
         return status
     except MosaicError as error:
-        from mosaic.cli.failures import report
+        from mosaic.cli.shared.failures import report
 
         return report(error, as_json="--json" in own_words(words))
 

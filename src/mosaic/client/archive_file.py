@@ -1,4 +1,4 @@
-"""The file an archive is written to: it appears under its name when it is complete."""
+"""Archives as files: written under their name when complete, and read in chunks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 from mosaic.errors import RequestError, StoreError
 from mosaic.files import sync_directory, write_all
+from mosaic.wire.generated import trainer_pb2 as pb
 
 
 class ArchiveFile:
@@ -68,3 +70,24 @@ class ArchiveFile:
                 f"{self.path} cannot be written: {error.strerror}",
                 hint="free some space, or choose another folder with --out",
             ) from error
+
+
+CHUNK = 256 * 1024
+
+
+def opened_archive(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        said = getattr(error, "strerror", None) or error
+        raise RequestError(f"{path} cannot be read: {said}", path=str(path)) from error
+
+
+def chunks_of(file: BinaryIO, max_bytes: int) -> Iterator[pb.ArchiveChunk]:
+    """The first says how much there is, so that a stream that is cut off is noticed."""
+    total = file.seek(0, 2)
+    file.seek(0)
+    data = file.read(CHUNK)
+    yield pb.ArchiveChunk(data=data, total_bytes=total, max_unpacked_bytes=max_bytes)
+    while data := file.read(CHUNK):
+        yield pb.ArchiveChunk(data=data)

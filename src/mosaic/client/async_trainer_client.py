@@ -8,7 +8,14 @@ async with AsyncTrainerClient() as client:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Collection,
+    Generator,
+    Iterable,
+    Mapping,
+)
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,26 +23,54 @@ from typing import Any, TypeVar
 import grpc
 
 from mosaic.client import calls
-from mosaic.client.async_bus_methods import AsyncBusMethods
-from mosaic.client.async_history_methods import AsyncHistoryMethods
-from mosaic.client.async_keeping_methods import AsyncKeepingMethods
-from mosaic.client.calls import Call, RunConfig
+from mosaic.client.archive_file import ArchiveFile, chunks_of, opened_archive
+from mosaic.client.calls import (
+    Call,
+    Names,
+    Page,
+    RunConfig,
+    SeriesRange,
+    following_call,
+)
 from mosaic.client.channel import Target, open_async_channel, trainer_stub
-from mosaic.client.daemon_reach import choose_reach
-from mosaic.client.export_methods import AsyncExportMethods
-from mosaic.client.log_search_methods import AsyncLogSearchMethods
-from mosaic.client.patience import PAUSE_S, Patience, checked_timeout
-from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
-from mosaic.contracts.events import MetricPoint
+from mosaic.client.connection import PAUSE_S, RetryBudget, checked_timeout, choose_connector
+from mosaic.client.exporting import (
+    DEFAULT_OPTIONS,
+    TENSORBOARD,
+    ExportOptions,
+    export_run,
+    run_in_thread,
+)
+from mosaic.client.streams import (
+    AllRunsStream,
+    ArchiveStream,
+    AsyncSubscription,
+    BusStream,
+    EventStream,
+    LogSearchStream,
+    LogStream,
+    ResumableStream,
+    RunWatch,
+    Send,
+    unique_names,
+)
+from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
+from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
+from mosaic.contracts.metrics import LogMatch, MetricInfo, MetricSeries
+from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_reference import choose_run, choose_runs
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import TrainerUnreachableError
+from mosaic.export.run_rows import Exported
 from mosaic.paths import Home
-from mosaic.wire.answers import EventBatch, Health, LogChunk, Submission, WorkerInfo
+from mosaic.wire.answers import EventBatch, Health, LogChunk, Submission
 from mosaic.wire.errors import is_connection_lost, raise_from_rpc
+from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.server_address import TlsFiles
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class _Connection:
@@ -45,13 +80,7 @@ class _Connection:
         self.stub = trainer_stub(self.channel)
 
 
-class AsyncTrainerClient(
-    AsyncHistoryMethods,
-    AsyncLogSearchMethods,
-    AsyncExportMethods,
-    AsyncKeepingMethods,
-    AsyncBusMethods,
-):
+class AsyncTrainerClient:
     """Belongs to one event loop. See `TrainerClient` for what each call means."""
 
     def __init__(
@@ -63,7 +92,7 @@ class AsyncTrainerClient(
         token: str | None = None,
         tls: TlsFiles | None = None,
     ) -> None:
-        self._reach = choose_reach(home, autostart, address, token, tls)
+        self._connector = choose_connector(home, autostart, address, token, tls)
         self._lock = asyncio.Lock()
         self._connection: _Connection | None = None
         self._is_closed = False
@@ -176,6 +205,185 @@ class AsyncTrainerClient(
     ) -> AsyncGenerator[EventBatch, None]:
         return self._stream(EventStream(run_id, cursor, types, follow))
 
+    # What runs have stored
+
+    async def metrics(self, run_id: str) -> list[MetricInfo]:
+        """Which metrics a run has reported, by name."""
+        return await self._call(calls.metrics(run_id))
+
+    async def series(
+        self,
+        run_ids: Names,
+        names: Names,
+        first_step: int | None = None,
+        last_step: int | None = None,
+        buckets: int = 0,
+    ) -> list[MetricSeries]:
+        """Curves, run by run and in each run name by name; empty where a run has none.
+
+        With `buckets`, each in at most so many stretches of low, high and mean; without, all
+        points.
+        """
+        wanted = SeriesRange(first_step, last_step, buckets)
+        return await self._answer(calls.all_series(run_ids, names, wanted))
+
+    def episodes(
+        self, run_id: str, limit: int = 0, order: str = "oldest"
+    ) -> AsyncGenerator[EpisodeSummary, None]:
+        """Finished episodes: "oldest", "newest", "best" or "worst" first; limit 0 means all."""
+        return self._rows(calls.episode_pages(run_id, limit, order))
+
+    async def episode(self, run_id: str, index: int) -> EpisodeSummary:
+        """The episode with this index, of the latest attempt that has finished it."""
+        call = calls.episodes(run_id, "newest", 1, 0, index)
+        return calls.only_episode(run_id, index, await self._call(call))
+
+    def steps(
+        self,
+        run_id: str,
+        episode_index: int | None = None,
+        attempt: int | None = None,
+    ) -> AsyncGenerator[TrainingStep, None]:
+        """Recorded steps: of all episodes, or of one in the latest attempt that has it."""
+        return self._rows(calls.step_pages(run_id, episode_index, attempt))
+
+    async def get_recording(
+        self,
+        run_id: str,
+        episode_index: int,
+        attempt: int | None = None,
+        consent: str = "",
+    ) -> EpisodeRecording:
+        """What `mosaic.replay.simulation` needs to play an episode again.
+
+        Of the latest attempt that has it by default; its `problem` says why it cannot be played.
+        Where its `consent` is something, playing it would run what an imported run says: ask again
+        with the digest of that, once a person has seen its lines.
+        """
+        call = calls.get_recording(run_id, episode_index, attempt, consent)
+        return await self._call(call)
+
+    def search_logs(
+        self,
+        text: str,
+        run_ids: Iterable[str] = (),
+        *,
+        is_regex: bool = False,
+        ignore_case: bool = False,
+        stream: str = "",
+        limit: int = 0,
+    ) -> AsyncGenerator[LogMatch, None]:
+        """Lines with this text (or pattern) in the logs of these runs, or of all, newest first.
+
+        `stream` is "stdout", "stderr" or "" for both; without a limit at most 1000 lines come.
+        """
+        return self._stream(LogSearchStream(text, run_ids, is_regex, ignore_case, stream, limit))
+
+    # Files for other tools
+
+    async def export_run(
+        self,
+        run_id: str,
+        export_format: str,
+        folder: Path | str | None = None,
+        options: ExportOptions = DEFAULT_OPTIONS,
+    ) -> Exported:
+        """Write a new folder for other tools; its format is one of `exporting.FORMATS`.
+
+        Without a folder it is `<run name>-<format>` in the working directory.
+        """
+        return await run_in_thread(
+            self, lambda ask: export_run(ask, run_id, export_format, folder, options)
+        )
+
+    async def export_to_tensorboard(
+        self,
+        run_id: str,
+        folder: Path | str | None = None,
+        *,
+        metrics: Collection[str] = (),
+        force: bool = False,
+    ) -> Path:
+        """The run's metrics and episodes as an event file; returns the folder it lies in."""
+        options = ExportOptions(metrics=metrics, force=force)
+        done = await run_in_thread(
+            self, lambda ask: export_run(ask, run_id, TENSORBOARD, folder, options)
+        )
+        return done.folder
+
+    # What is kept: trash, pins, retention, archives
+
+    async def delete_run(self, run_id: str, for_good: bool = False) -> Deletion:
+        """Move a run that is over to the trash, or delete it at once and wholly."""
+        return await self._call(calls.delete(run_id, for_good))
+
+    async def restore_run(self, run_id: str) -> RunRecord:
+        """Bring a deleted run back, exactly as it was."""
+        return await self._call(calls.restore(run_id))
+
+    async def trash(self) -> list[TrashedRun]:
+        """What can be restored, the last deleted first."""
+        return await self._call(calls.trash())
+
+    async def empty_trash(self, run_ids: Iterable[str] = ()) -> tuple[int, int]:
+        """(bytes freed, runs): these runs for good, or all that are in the trash."""
+        return await self._call(calls.empty_trash(run_ids))
+
+    async def pin_run(self, run_id: str, pinned: bool = True) -> RunRecord:
+        """A pinned run is never chosen by retention."""
+        return await self._call(calls.pin(run_id, pinned))
+
+    async def apply_retention(
+        self, policy: RetentionPolicy, dry_run: bool = True
+    ) -> RetentionResult:
+        """What the policy would delete; with `dry_run=False` it goes to the trash."""
+        return await self._call(calls.apply_retention(policy, dry_run))
+
+    async def archive_run(self, run_id: str, path: Path | str) -> Path:
+        """Everything of a run that is over, in one file that appears when it is complete."""
+        with ArchiveFile(Path(path)) as file:
+            async for data in self._stream(ArchiveStream(run_id)):
+                file.write(data)
+        return file.path
+
+    async def import_run(self, path: Path | str, max_bytes: int = 0) -> RunRecord:
+        """A run from an archive of another home, or of this one after it was deleted.
+
+        `max_bytes` is what it may become on disk, if that is more than the daemon expects.
+        """
+        with opened_archive(Path(path)) as file:
+            return await self._call(calls.import_run(chunks_of(file, max_bytes)))
+
+    # Live events
+
+    def subscribe(
+        self,
+        run_ids: Iterable[str] = (),
+        *,
+        types: Iterable[str] = (),
+        cursors: Mapping[str, int] | None = None,
+        window: int = 10_000,
+        lossless: bool = False,
+    ) -> AsyncSubscription:
+        """See `TrainerClient.subscribe`."""
+        names = unique_names(run_ids)
+        kind = BusStream if names else AllRunsStream
+
+        def open_requests(stream: BusStream) -> tuple[AsyncIterator[pb.SubscribeRequest], Send]:
+            further: asyncio.Queue[pb.SubscribeRequest | None] = asyncio.Queue()
+
+            async def requests() -> AsyncIterator[pb.SubscribeRequest]:
+                if isinstance(stream, AllRunsStream) and stream.is_resuming:
+                    stream.meet(await self._call(calls.list_runs((), (), "", 0)))
+                yield stream.first_request()
+                while (request := await further.get()) is not None:
+                    yield request
+
+            return requests(), further.put_nowait
+
+        stream = kind(open_requests, names, unique_names(types), cursors, window, lossless)
+        return AsyncSubscription(stream, self._stream(stream))
+
     # The rest
 
     async def recent_metrics(
@@ -195,9 +403,9 @@ class AsyncTrainerClient(
         if not call.is_repeatable:
             # Find out now that the daemon is gone, while trying again is still harmless.
             await self.health()
-        patience = Patience()
+        retry_budget = RetryBudget()
         while True:
-            connection = await self._connected(is_resuming=patience.has_lost)
+            connection = await self._connected(is_resuming=retry_budget.has_lost)
             method = getattr(connection.stub, call.method)
             try:
                 answer = await method(
@@ -206,29 +414,50 @@ class AsyncTrainerClient(
             except grpc.RpcError as error:
                 if not call.is_repeatable or not is_connection_lost(error):
                     raise_from_rpc(error)
-                patience.lose(error)
+                retry_budget.spend(error)
                 await self._drop(connection)
                 await asyncio.sleep(PAUSE_S)
             else:
                 return call.decode(answer)
 
+    async def _answer(self, exchange: Generator[Call[T], T, R]) -> R:
+        """What comes of calls of which each depends on the answers before it."""
+        try:
+            call = next(exchange)
+            while True:
+                call = exchange.send(await self._call(call))
+        except StopIteration as end:
+            result: R = end.value
+            return result
+
+    async def _rows(
+        self, pages: Generator[Call[Page[T]], Page[T], None]
+    ) -> AsyncGenerator[T, None]:
+        """A page is asked for when all rows of the one before have been taken."""
+        call: Call[Page[T]] | None = next(pages)
+        while call is not None:
+            page = await self._call(call)
+            for row in page.rows:
+                yield row
+            call = following_call(pages, page)
+
     async def _stream(self, stream: ResumableStream[T]) -> AsyncGenerator[T, None]:
-        patience = Patience()
+        retry_budget = RetryBudget()
         while True:
-            connection = await self._connected(is_resuming=patience.has_lost, is_follower=True)
+            connection = await self._connected(is_resuming=retry_budget.has_lost, is_follower=True)
             messages = getattr(connection.stub, stream.method)(
                 stream.request(), metadata=connection.metadata
             )
             try:
                 async for message in messages:
-                    patience.restore()
+                    retry_budget.restore()
                     for item in stream.accept(message):
                         yield item
                 if not stream.is_endless:
                     return
-                patience.lose()
+                retry_budget.spend()
             except grpc.RpcError as error:
-                patience.lose(error)
+                retry_budget.spend(error)
             finally:
                 messages.cancel()
             await self._drop(connection)
@@ -241,9 +470,9 @@ class AsyncTrainerClient(
             if self._connection is None:
                 # Finding or starting a daemon waits on processes: not on the event loop.
                 if is_resuming:
-                    target = await asyncio.to_thread(self._reach.reconnect, is_follower)
+                    target = await asyncio.to_thread(self._connector.reconnect, is_follower)
                 else:
-                    target = await asyncio.to_thread(self._reach.connect)
+                    target = await asyncio.to_thread(self._connector.connect)
                 self._connection = _Connection(target)
             return self._connection
 

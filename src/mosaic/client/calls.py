@@ -1,21 +1,47 @@
-"""Every call a client can make: the request, how to read the answer, whether it may be repeated."""
+"""Every call a client can make: the request, how to read the answer, whether it may be repeated.
+
+What the wire cannot carry is refused at once, by the name of the field. Long answers are asked for
+in parts.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from mosaic.client.requests import new_request
-from mosaic.contracts.events import MetricPoint
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
+from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
+from mosaic.contracts.metrics import MetricInfo, MetricSeries
+from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_config import TrainRunConfig, check_size, check_values
 from mosaic.contracts.run_record import RunRecord
-from mosaic.errors import ConfigError
-from mosaic.wire.answers import Health, Submission, WorkerInfo, metric_points
-from mosaic.wire.convert import record_from_proto, summary_from_proto
+from mosaic.contracts.schema_check import shortened
+from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.errors import ConfigError, RequestError
+from mosaic.wire.answers import Health, Submission, metric_points
+from mosaic.wire.convert import (
+    deletion_from_proto,
+    record_from_proto,
+    retention_from_proto,
+    summary_from_proto,
+    trash_from_proto,
+    worker_from_proto,
+)
 from mosaic.wire.generated import trainer_pb2 as pb
+from mosaic.wire.history import (
+    episode_from_proto,
+    info_from_proto,
+    recording_from_proto,
+    series_from_proto,
+    step_from_proto,
+)
 
 T = TypeVar("T")
 RunConfig = TrainRunConfig | dict[str, Any] | str | bytes
@@ -135,10 +161,323 @@ def workers(refresh: bool) -> Call[list[WorkerInfo]]:
     return Call(
         "ListWorkers",
         request,
-        lambda answer: [WorkerInfo.from_proto(worker) for worker in answer.workers],
+        lambda answer: [worker_from_proto(worker) for worker in answer.workers],
         timeout_s=WORKERS_TIMEOUT_S,
     )
 
 
 def health() -> Call[Health]:
     return Call("GetHealth", pb.GetHealthRequest(), Health.from_proto)
+
+
+Names = str | Iterable[str]
+
+# Buckets, or series of points, in one answer; the daemon allows more.
+ROWS_PER_CALL = 100_000
+SERIES_PER_CALL = 500
+
+
+class Page(NamedTuple, Generic[T]):
+    rows: list[T]
+    next_cursor: int
+
+
+class SeriesRange(NamedTuple):
+    first_step: int | None = None
+    last_step: int | None = None
+    buckets: int = 0
+
+
+def metrics(run_id: str) -> Call[list[MetricInfo]]:
+    return Call(
+        "ListMetrics",
+        new_request(pb.RunRequest, run_id=run_id),
+        lambda answer: [info_from_proto(info) for info in answer.metrics],
+    )
+
+
+def series(
+    run_ids: Sequence[str], names: Sequence[str], wanted: SeriesRange, after_cursor: int = 0
+) -> Call[list[MetricSeries]]:
+    request = new_request(
+        pb.QuerySeriesRequest,
+        run_ids=run_ids,
+        names=names,
+        after_cursor=after_cursor,
+        **wanted._asdict(),
+    )
+    return Call(
+        "QuerySeries",
+        request,
+        lambda answer: [series_from_proto(found) for found in answer.series],
+    )
+
+
+def series_parts(
+    run_ids: Names, names: Names, wanted: SeriesRange
+) -> Iterator[Call[list[MetricSeries]]]:
+    """Calls whose answers, one after the other, are all series of all runs, run by run."""
+    runs, chosen = _listed(run_ids), _listed(names)
+    if wanted.buckets < 0:
+        raise RequestError(f"buckets is {wanted.buckets}; it must be 0 or more", field="buckets")
+    most = max(1, min(SERIES_PER_CALL, ROWS_PER_CALL // max(1, wanted.buckets)))
+    runs_at_once = max(1, most // max(1, len(chosen)))
+    for some_runs in _sliced(runs, runs_at_once):
+        for some_names in _sliced(chosen, most):
+            yield series(some_runs, some_names, wanted)
+
+
+def more_of(page: MetricSeries, wanted: SeriesRange) -> Call[list[MetricSeries]]:
+    return series([page.run_id], [page.name], wanted, page.next_cursor)
+
+
+def joined(pages: Sequence[MetricSeries]) -> MetricSeries:
+    """Pages of the same points, put together."""
+    if len(pages) == 1:
+        return pages[0]
+
+    def column(name: str) -> Any:
+        return tuple(itertools.chain.from_iterable(getattr(page, name) for page in pages))
+
+    return MetricSeries(
+        run_id=pages[0].run_id,
+        name=pages[0].name,
+        first_steps=column("first_steps"),
+        last_steps=column("last_steps"),
+        means=column("means"),
+        lows=column("lows"),
+        highs=column("highs"),
+        counts=column("counts"),
+        timestamps=column("timestamps"),
+        points=pages[-1].points,
+    )
+
+
+def episodes(
+    run_id: str, order: str, limit: int, after_cursor: int, episode_index: int | None = None
+) -> Call[Page[EpisodeSummary]]:
+    request = new_request(
+        pb.ListEpisodesRequest,
+        run_id=run_id,
+        limit=limit,
+        after_cursor=after_cursor,
+        order=order,
+        episode_index=episode_index,
+    )
+    return Call(
+        "ListEpisodes",
+        request,
+        lambda answer: Page(
+            [episode_from_proto(run_id, row) for row in answer.episodes], answer.next_cursor
+        ),
+    )
+
+
+def only_episode(run_id: str, index: int, found: Page[EpisodeSummary]) -> EpisodeSummary:
+    if not found.rows:
+        raise RequestError(
+            f"The run has no finished episode {index}",
+            hint=f"`mosaic show {run_id}` says how many there are",
+            field="index",
+        )
+    return found.rows[0]
+
+
+def steps(
+    run_id: str, episode_index: int | None, attempt: int | None, after_cursor: int
+) -> Call[Page[TrainingStep]]:
+    request = new_request(
+        pb.ListStepsRequest,
+        run_id=run_id,
+        episode_index=episode_index,
+        attempt=attempt,
+        after_cursor=after_cursor,
+    )
+    return Call(
+        "ListSteps",
+        request,
+        lambda answer: Page(
+            [step_from_proto(run_id, row) for row in answer.steps], answer.next_cursor
+        ),
+    )
+
+
+def _listed(text: Names) -> list[str]:
+    return [text] if isinstance(text, str) else list(text)
+
+
+def _sliced(items: list[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(items) or 1, size):
+        yield items[start : start + size]
+
+
+def all_series(
+    run_ids: Names, names: Names, wanted: SeriesRange
+) -> Generator[Call[list[MetricSeries]], list[MetricSeries], list[MetricSeries]]:
+    """Yields one call after the other, takes its answer, and returns whole series.
+
+    A client makes the calls in its own way; what to ask next is decided here for all of them.
+    """
+    found = []
+    for part in series_parts(run_ids, names, wanted):
+        for page in (yield part):
+            pages = [page]
+            while pages[-1].next_cursor:
+                (more,) = yield more_of(pages[-1], wanted)
+                pages.append(more)
+            found.append(joined(pages))
+    return found
+
+
+def episode_pages(
+    run_id: str, limit: int, order: str
+) -> Generator[Call[Page[EpisodeSummary]], Page[EpisodeSummary], None]:
+    """Yields the call for each page, and takes the page; limit 0 means all episodes."""
+    cursor = given = 0
+    while True:
+        left = limit - given if limit else 0
+        page = yield episodes(run_id, order, left, cursor)
+        cursor, given = page.next_cursor, given + len(page.rows)
+        if not cursor or (limit and given >= limit):
+            return
+
+
+def step_pages(
+    run_id: str, episode_index: int | None, attempt: int | None
+) -> Generator[Call[Page[TrainingStep]], Page[TrainingStep], None]:
+    """Yields the call for each page, and takes the page."""
+    cursor = 0
+    while True:
+        page = yield steps(run_id, episode_index, attempt, cursor)
+        cursor = page.next_cursor
+        if not cursor:
+            return
+
+
+def following_call(
+    pages: Generator[Call[Page[T]], Page[T], None], page: Page[T]
+) -> Call[Page[T]] | None:
+    """The call for the page after this one; None when this was the last."""
+    try:
+        return pages.send(page)
+    except StopIteration:
+        return None
+
+
+# Moving, measuring and unpacking take as long as there is much.
+LONG_TIMEOUT_S = 3600.0
+TRANSFER_TIMEOUT_S = 86_400.0
+
+
+def delete(run_id: str, for_good: bool) -> Call[Deletion]:
+    request = new_request(pb.DeleteRunRequest, run_id=run_id, for_good=for_good)
+    return Call("DeleteRun", request, deletion_from_proto, LONG_TIMEOUT_S, is_repeatable=False)
+
+
+def restore(run_id: str) -> Call[RunRecord]:
+    request = new_request(pb.RunRequest, run_id=run_id)
+    return Call("RestoreRun", request, record_from_proto, LONG_TIMEOUT_S, is_repeatable=False)
+
+
+def trash() -> Call[list[TrashedRun]]:
+    return Call("ListTrash", pb.ListTrashRequest(), trash_from_proto, LONG_TIMEOUT_S)
+
+
+def empty_trash(run_ids: Iterable[str]) -> Call[tuple[int, int]]:
+    return Call(
+        "EmptyTrash",
+        new_request(pb.EmptyTrashRequest, run_ids=run_ids),
+        lambda answer: (int(answer.freed_bytes), int(answer.runs)),
+        LONG_TIMEOUT_S,
+        is_repeatable=False,
+    )
+
+
+def pin(run_id: str, pinned: bool) -> Call[RunRecord]:
+    return Call(
+        "PinRun", new_request(pb.PinRunRequest, run_id=run_id, pinned=pinned), record_from_proto
+    )
+
+
+def apply_retention(policy: RetentionPolicy, dry_run: bool) -> Call[RetentionResult]:
+    return Call(
+        "ApplyRetention",
+        new_request(pb.RetentionRequest, **asdict(policy), dry_run=dry_run),
+        retention_from_proto,
+        LONG_TIMEOUT_S,
+        is_repeatable=dry_run,
+    )
+
+
+def import_run(chunks: Iterator[pb.ArchiveChunk]) -> Call[RunRecord]:
+    return Call(
+        "ImportRun",
+        chunks,
+        lambda answer: record_from_proto(answer.run),
+        TRANSFER_TIMEOUT_S,
+        is_repeatable=False,
+    )
+
+
+def get_recording(
+    run_id: str, episode_index: int, attempt: int | None, consent: str = ""
+) -> Call[EpisodeRecording]:
+    request = new_request(
+        pb.GetRecordingRequest,
+        run_id=run_id,
+        episode_index=episode_index,
+        attempt=attempt,
+        consent=consent,
+    )
+    return Call("GetRecording", request, lambda answer: recording_from_proto(run_id, answer))
+
+
+M = TypeVar("M", bound=Message)
+
+_INTEGERS = {
+    FieldDescriptor.CPPTYPE_UINT32: (0, 2**32 - 1),
+    FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
+    FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
+    FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
+}
+_WORDS = {
+    FieldDescriptor.CPPTYPE_STRING: "text, whole characters of Unicode",
+    FieldDescriptor.CPPTYPE_DOUBLE: "an ordinary number",
+    FieldDescriptor.CPPTYPE_BOOL: "true or false",
+}
+
+
+def new_request(kind: type[M], **fields: Any) -> M:
+    """Of this kind of message; ConfigError when a value is none that its field can hold."""
+    # Whatever can be gone through only once would be used up by the first try.
+    given = {name: list(value) if _is_repeated(value) else value for name, value in fields.items()}
+    try:
+        return kind(**given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _refusal(kind, given) from error
+
+
+def _is_repeated(value: Any) -> bool:
+    """Whether it stands for several values, as a list does."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+
+
+def _refusal(kind: type[Message], fields: Mapping[str, Any]) -> ConfigError:
+    for name, value in fields.items():
+        try:
+            kind(**{name: value})
+        except (TypeError, ValueError, OverflowError):
+            return ConfigError(
+                f"{name} is {shortened(value)}; it must be {_wanted(kind, name)}", field=name
+            )
+    raise AssertionError("each field alone is accepted")
+
+
+def _wanted(kind: type[Message], name: str) -> str:
+    field = kind.DESCRIPTOR.fields_by_name[name]
+    if field.message_type is not None:
+        return "a mapping of text and whole numbers"
+    if field.cpp_type in _INTEGERS:
+        least, most = _INTEGERS[field.cpp_type]
+        return f"a whole number from {least:,} to {most:,}"
+    return _WORDS.get(field.cpp_type, "something else")

@@ -1,19 +1,23 @@
-"""Exports a run: asks for its rows and has them written."""
+"""Exports a run: what can be asked for, and who writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+import threading
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mosaic.client import calls
-from mosaic.client.stored_rows import Ask, StoredRows
+from mosaic.client.calls import Call
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError
 from mosaic.export.destination import folder_name
-from mosaic.export.episode_choice import ALL, parse_choice
-from mosaic.export.run_rows import Exported, OnProgress, ignore_progress
+from mosaic.export.run_rows import ALL_EPISODES, Exported, OnProgress, ignore_progress, parse_choice
+
+if TYPE_CHECKING:
+    from mosaic.client.export_rows import CallFunction
 
 TENSORBOARD, CSV, PARQUET, MINARI = "tensorboard", "csv", "parquet", "minari"
 FORMATS = (TENSORBOARD, CSV, PARQUET, MINARI)
@@ -54,32 +58,36 @@ def default_folder(record: RunRecord, export_format: str) -> Path:
 
 
 def export_run(
-    ask: Ask, run_id: str, export_format: str, folder: Path | str | None, options: ExportOptions
+    ask: CallFunction,
+    run_id: str,
+    export_format: str,
+    folder: Path | str | None,
+    options: ExportOptions,
 ) -> Exported:
+    # The simulation comes with them, and few commands need it.
+    from mosaic.client.export_rows import RowsWithAllSteps, StoredRows, replayed_episodes
+
     options.check(export_format)
-    choice = parse_choice(options.episodes) if options.episodes else ALL
+    choice = parse_choice(options.episodes) if options.episodes else ALL_EPISODES
     record = ask(calls.get(run_id))
     rows = StoredRows(ask, record)
     target = default_folder(record, export_format) if folder is None else Path(folder)
     target = target.expanduser().absolute()
     common: dict[str, Any] = {"force": options.force, "on_progress": options.on_progress}
     if export_format == MINARI:
-        from mosaic.client.played_again import episodes_played_again
         from mosaic.export.minari_dataset import export_minari
 
         indices = rows.episode_indices(choice)
-        played = episodes_played_again(ask, rows, indices, options.consents)
+        played = replayed_episodes(ask, rows, indices, options.consents)
         return export_minari(record, played, target, **common)
     common.update(metrics=options.metrics, episodes=choice)
     if export_format == TENSORBOARD:
-        from mosaic.export.tensorboard_export import export_tensorboard
+        from mosaic.export.tensorboard import export_tensorboard
 
         return export_tensorboard(rows, target, **common)
-    from mosaic.export.table_export import export_tables
+    from mosaic.export.tables import export_tables
 
     if options.with_steps:
-        from mosaic.client.all_steps import RowsWithAllSteps
-
         rows = RowsWithAllSteps(ask, record, options.consents)
     return export_tables(
         rows,
@@ -92,10 +100,38 @@ def export_run(
 
 
 def _table_format(export_format: str) -> Any:
-    if export_format == CSV:
-        from mosaic.export.csv_table import CsvFormat
+    from mosaic.export.table_formats import CsvFormat, ParquetFormat
 
-        return CsvFormat()
-    from mosaic.export.parquet_table import ParquetFormat
+    return CsvFormat() if export_format == CSV else ParquetFormat()
 
-    return ParquetFormat()
+
+T = TypeVar("T")
+
+
+class AsyncCaller(Protocol):
+    async def _call(self, call: Call[T]) -> T: ...
+
+
+Answer = TypeVar("Answer")
+
+DEFAULT_OPTIONS = ExportOptions()
+
+
+class _GivenUpError(Exception):
+    """Whoever awaited the export does not any more."""
+
+
+async def run_in_thread(client: AsyncCaller, work: Callable[[CallFunction], T]) -> T:
+    """Do blocking work beside the event loop; its calls are made on the loop."""
+    loop = asyncio.get_running_loop()
+    given_up = threading.Event()
+
+    def ask(call: Call[Answer]) -> Answer:
+        if given_up.is_set():
+            raise _GivenUpError
+        return asyncio.run_coroutine_threadsafe(client._call(call), loop).result()
+
+    try:
+        return await asyncio.to_thread(work, ask)
+    finally:
+        given_up.set()

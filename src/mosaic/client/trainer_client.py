@@ -9,33 +9,67 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import (
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import grpc
 
 from mosaic.client import calls
-from mosaic.client.bus_methods import BusMethods
-from mosaic.client.calls import Call, RunConfig
+from mosaic.client.archive_file import ArchiveFile, chunks_of, opened_archive
+from mosaic.client.calls import (
+    Call,
+    Names,
+    Page,
+    RunConfig,
+    SeriesRange,
+    following_call,
+)
 from mosaic.client.channel import Target, open_channel, trainer_stub
-from mosaic.client.daemon_reach import choose_reach
-from mosaic.client.export_methods import ExportMethods
-from mosaic.client.history_methods import HistoryMethods
-from mosaic.client.keeping_methods import KeepingMethods
-from mosaic.client.log_search_methods import LogSearchMethods
-from mosaic.client.patience import PAUSE_S, Patience, checked_timeout
-from mosaic.client.resumable_streams import EventStream, LogStream, ResumableStream, RunWatch
-from mosaic.contracts.events import MetricPoint
+from mosaic.client.connection import PAUSE_S, RetryBudget, checked_timeout, choose_connector
+from mosaic.client.exporting import (
+    DEFAULT_OPTIONS,
+    TENSORBOARD,
+    ExportOptions,
+    export_run,
+)
+from mosaic.client.streams import (
+    AllRunsStream,
+    ArchiveStream,
+    BusStream,
+    EventStream,
+    LogSearchStream,
+    LogStream,
+    ResumableStream,
+    RunWatch,
+    Send,
+    Subscription,
+    unique_names,
+)
+from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
+from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
+from mosaic.contracts.metrics import LogMatch, MetricInfo, MetricSeries
+from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_reference import choose_run, choose_runs
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import TrainerUnreachableError
+from mosaic.export.run_rows import Exported
 from mosaic.paths import Home
-from mosaic.wire.answers import EventBatch, Health, LogChunk, Submission, WorkerInfo
+from mosaic.wire.answers import EventBatch, Health, LogChunk, Submission
 from mosaic.wire.errors import is_connection_lost, raise_from_rpc
+from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.server_address import TlsFiles
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class _Connection:
@@ -45,7 +79,7 @@ class _Connection:
         self.stub = trainer_stub(self.channel)
 
 
-class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMethods, BusMethods):
+class TrainerClient:
     """Blocking; may be shared by threads. `AsyncTrainerClient` is its twin for asyncio."""
 
     def __init__(
@@ -57,7 +91,7 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
         token: str | None = None,
         tls: TlsFiles | None = None,
     ) -> None:
-        self._reach = choose_reach(home, autostart, address, token, tls)
+        self._connector = choose_connector(home, autostart, address, token, tls)
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         self._is_closed = False
@@ -166,6 +200,181 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
     ) -> Iterator[EventBatch]:
         return self._stream(EventStream(run_id, cursor, types, follow))
 
+    # What runs have stored
+
+    def metrics(self, run_id: str) -> list[MetricInfo]:
+        """Which metrics a run has reported, by name."""
+        return self._call(calls.metrics(run_id))
+
+    def series(
+        self,
+        run_ids: Names,
+        names: Names,
+        first_step: int | None = None,
+        last_step: int | None = None,
+        buckets: int = 0,
+    ) -> list[MetricSeries]:
+        """Curves, run by run and in each run name by name; empty where a run has none.
+
+        With `buckets`, each in at most so many stretches of low, high and mean; without, all
+        points.
+        """
+        wanted = SeriesRange(first_step, last_step, buckets)
+        return self._answer(calls.all_series(run_ids, names, wanted))
+
+    def episodes(
+        self, run_id: str, limit: int = 0, order: str = "oldest"
+    ) -> Iterator[EpisodeSummary]:
+        """Finished episodes: "oldest", "newest", "best" or "worst" first; limit 0 means all."""
+        return self._rows(calls.episode_pages(run_id, limit, order))
+
+    def episode(self, run_id: str, index: int) -> EpisodeSummary:
+        """The episode with this index, of the latest attempt that has finished it."""
+        call = calls.episodes(run_id, "newest", 1, 0, index)
+        return calls.only_episode(run_id, index, self._call(call))
+
+    def steps(
+        self, run_id: str, episode_index: int | None = None, attempt: int | None = None
+    ) -> Iterator[TrainingStep]:
+        """Recorded steps: of all episodes, or of one in the latest attempt that has it."""
+        return self._rows(calls.step_pages(run_id, episode_index, attempt))
+
+    def get_recording(
+        self,
+        run_id: str,
+        episode_index: int,
+        attempt: int | None = None,
+        consent: str = "",
+    ) -> EpisodeRecording:
+        """What `mosaic.replay.simulation` needs to play an episode again.
+
+        Of the latest attempt that has it by default; its `problem` says why it cannot be played.
+        Where its `consent` is something, playing it would run what an imported run says: ask again
+        with the digest of that, once a person has seen its lines.
+        """
+        call = calls.get_recording(run_id, episode_index, attempt, consent)
+        return self._call(call)
+
+    def search_logs(
+        self,
+        text: str,
+        run_ids: Iterable[str] = (),
+        *,
+        is_regex: bool = False,
+        ignore_case: bool = False,
+        stream: str = "",
+        limit: int = 0,
+    ) -> Generator[LogMatch, None, None]:
+        """Lines with this text (or pattern) in the logs of these runs, or of all, newest first.
+
+        `stream` is "stdout", "stderr" or "" for both; without a limit at most 1000 lines come.
+        """
+        return self._stream(LogSearchStream(text, run_ids, is_regex, ignore_case, stream, limit))
+
+    # Files for other tools
+
+    def export_run(
+        self,
+        run_id: str,
+        export_format: str,
+        folder: Path | str | None = None,
+        options: ExportOptions = DEFAULT_OPTIONS,
+    ) -> Exported:
+        """Write a new folder for other tools; its format is one of `exporting.FORMATS`.
+
+        Without a folder it is `<run name>-<format>` in the working directory.
+        """
+        return export_run(self._call, run_id, export_format, folder, options)
+
+    def export_to_tensorboard(
+        self,
+        run_id: str,
+        folder: Path | str | None = None,
+        *,
+        metrics: Collection[str] = (),
+        force: bool = False,
+    ) -> Path:
+        """The run's metrics and episodes as an event file; returns the folder it lies in."""
+        options = ExportOptions(metrics=metrics, force=force)
+        return export_run(self._call, run_id, TENSORBOARD, folder, options).folder
+
+    # What is kept: trash, pins, retention, archives
+
+    def delete_run(self, run_id: str, for_good: bool = False) -> Deletion:
+        """Move a run that is over to the trash, or delete it at once and wholly."""
+        return self._call(calls.delete(run_id, for_good))
+
+    def restore_run(self, run_id: str) -> RunRecord:
+        """Bring a deleted run back, exactly as it was."""
+        return self._call(calls.restore(run_id))
+
+    def trash(self) -> list[TrashedRun]:
+        """What can be restored, the last deleted first."""
+        return self._call(calls.trash())
+
+    def empty_trash(self, run_ids: Iterable[str] = ()) -> tuple[int, int]:
+        """(bytes freed, runs): these runs for good, or all that are in the trash."""
+        return self._call(calls.empty_trash(run_ids))
+
+    def pin_run(self, run_id: str, pinned: bool = True) -> RunRecord:
+        """A pinned run is never chosen by retention."""
+        return self._call(calls.pin(run_id, pinned))
+
+    def apply_retention(self, policy: RetentionPolicy, dry_run: bool = True) -> RetentionResult:
+        """What the policy would delete; with `dry_run=False` it goes to the trash."""
+        return self._call(calls.apply_retention(policy, dry_run))
+
+    def archive_run(self, run_id: str, path: Path | str) -> Path:
+        """Everything of a run that is over, in one file that appears when it is complete."""
+        with ArchiveFile(Path(path)) as file:
+            for data in self._stream(ArchiveStream(run_id)):
+                file.write(data)
+        return file.path
+
+    def import_run(self, path: Path | str, max_bytes: int = 0) -> RunRecord:
+        """A run from an archive of another home, or of this one after it was deleted.
+
+        `max_bytes` is what it may become on disk, if that is more than the daemon expects.
+        """
+        with opened_archive(Path(path)) as file:
+            return self._call(calls.import_run(chunks_of(file, max_bytes)))
+
+    # Live events
+
+    def subscribe(
+        self,
+        run_ids: Iterable[str] = (),
+        *,
+        types: Iterable[str] = (),
+        cursors: Mapping[str, int] | None = None,
+        window: int = 10_000,
+        lossless: bool = False,
+    ) -> Subscription:
+        """Live events of these runs, or of all runs, also of those to come.
+
+        Runs without a cursor start with what happens now; 0 is the beginning of a run. At most
+        `window` samples are on their way at any time. A caller who is slower than the runs is
+        told with a `BusNotice` that it is STARVED, and with RESUMED how many samples were
+        coalesced; with `lossless` it gets all of them, later. Goes on without gap when the daemon
+        dies and comes back.
+        """
+        names = unique_names(run_ids)
+        kind = BusStream if names else AllRunsStream
+
+        def open_requests(stream: BusStream) -> tuple[Iterator[pb.SubscribeRequest], Send]:
+            further: SimpleQueue[pb.SubscribeRequest | None] = SimpleQueue()
+
+            def requests() -> Iterator[pb.SubscribeRequest]:
+                if isinstance(stream, AllRunsStream) and stream.is_resuming:
+                    stream.meet(self._call(calls.list_runs((), (), "", 0)))
+                yield stream.first_request()
+                yield from iter(further.get, None)
+
+            return requests(), further.put
+
+        stream = kind(open_requests, names, unique_names(types), cursors, window, lossless)
+        return Subscription(stream, self._stream(stream))
+
     # The rest
 
     def recent_metrics(
@@ -185,45 +394,63 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
         if not call.is_repeatable:
             # Find out now that the daemon is gone, while trying again is still harmless.
             self.health()
-        patience = Patience()
+        retry_budget = RetryBudget()
         while True:
-            connection = self._connected(is_resuming=patience.has_lost)
+            connection = self._connected(is_resuming=retry_budget.has_lost)
             method = getattr(connection.stub, call.method)
             try:
                 answer = method(call.request, timeout=call.timeout_s, metadata=connection.metadata)
             except grpc.RpcError as error:
                 if not call.is_repeatable or not is_connection_lost(error):
                     raise_from_rpc(error)
-                patience.lose(error)
+                retry_budget.spend(error)
                 self._drop(connection)
                 time.sleep(PAUSE_S)
             else:
                 return call.decode(answer)
 
+    def _answer(self, exchange: Generator[Call[T], T, R]) -> R:
+        """What comes of calls of which each depends on the answers before it."""
+        try:
+            call = next(exchange)
+            while True:
+                call = exchange.send(self._call(call))
+        except StopIteration as end:
+            result: R = end.value
+            return result
+
+    def _rows(self, pages: Generator[Call[Page[T]], Page[T], None]) -> Iterator[T]:
+        """A page is asked for when all rows of the one before have been taken."""
+        call: Call[Page[T]] | None = next(pages)
+        while call is not None:
+            page = self._call(call)
+            yield from page.rows
+            call = following_call(pages, page)
+
     def _stream(
         self, stream: ResumableStream[T], deadline: float | None = None
     ) -> Generator[T, None, None]:
         """Items until the stream ends, or until the deadline, whichever is first."""
-        patience = Patience()
+        retry_budget = RetryBudget()
         while True:
             timeout_s = None if deadline is None else deadline - time.monotonic()
             if timeout_s is not None and timeout_s <= 0:
                 return
-            connection = self._connected(is_resuming=patience.has_lost, is_follower=True)
+            connection = self._connected(is_resuming=retry_budget.has_lost, is_follower=True)
             messages = getattr(connection.stub, stream.method)(
                 stream.request(), timeout=timeout_s, metadata=connection.metadata
             )
             try:
                 for message in messages:
-                    patience.restore()
+                    retry_budget.restore()
                     yield from stream.accept(message)
                 if not stream.is_endless:
                     return
-                patience.lose()
+                retry_budget.spend()
             except grpc.RpcError as error:
                 if deadline is not None and error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                     return
-                patience.lose(error)
+                retry_budget.spend(error)
             finally:
                 messages.cancel()
             self._drop(connection)
@@ -234,8 +461,8 @@ class TrainerClient(HistoryMethods, LogSearchMethods, ExportMethods, KeepingMeth
             if self._is_closed:
                 raise TrainerUnreachableError("This client has been closed")
             if self._connection is None:
-                reach = self._reach
-                target = reach.reconnect(is_follower) if is_resuming else reach.connect()
+                connector = self._connector
+                target = connector.reconnect(is_follower) if is_resuming else connector.connect()
                 self._connection = _Connection(target)
             return self._connection
 

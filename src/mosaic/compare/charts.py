@@ -24,7 +24,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from mosaic.compare.comparison import Comparison
 from mosaic.compare.published import PublishedValue
-from mosaic.compare.wording import seeds_text
+from mosaic.compare.statistics import seeds_text
 
 # Told apart by most kinds of colour blindness, and visible on white and on black.
 COLOURS = ("#2f7ed8", "#e8743b", "#19a979", "#b45fd0", "#d6a400", "#e0527e", "#17a2b8", "#8d8d8d")

@@ -17,14 +17,29 @@ from mosaic.compare.curves import (
     mean_over_range,
     step_grid,
 )
-from mosaic.compare.eligibility import check_environments, left_out_warnings, reasons_to_leave_out
-from mosaic.compare.groups import RunGroup
+from mosaic.compare.groups import (
+    ConfigDifference,
+    RunGroup,
+    check_environments,
+    differences,
+    equalities,
+    left_out_warnings,
+    reasons_to_leave_out,
+    seed_of,
+)
 from mosaic.compare.published import ReferenceCheck
-from mosaic.compare.recipes import ConfigDifference, differences, equalities, seed_of
-from mosaic.compare.statistics import CONFIDENCE, RESAMPLES, Band, Summary, band, summarize
-from mosaic.compare.verdicts import PairVerdict, judge_pairs
-from mosaic.compare.wording import seeds_text, shown
-from mosaic.contracts.episode_statistics import mean_of
+from mosaic.compare.statistics import (
+    CONFIDENCE,
+    RESAMPLES,
+    Band,
+    Summary,
+    band,
+    estimate_text,
+    seeds_text,
+    summarize,
+)
+from mosaic.compare.verdicts import PairVerdict, compare_pairs
+from mosaic.contracts.metrics import mean_of
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError
 
@@ -118,7 +133,8 @@ class Comparison:
 
     def _of_single_group(self, group: GroupResult) -> str:
         text = (
-            f"{group.label} ends at {shown(group.final.iqm)}: IQM over {seeds_text(group.seeds)} "
+            f"{group.label} ends at {estimate_text(group.final.iqm)}: "
+            f"IQM over {seeds_text(group.seeds)} "
             f"of the last {self.question.last} {self.question.unit}s."
         )
         return text if group.seeds > 1 else f"{text} One seed says nothing about the next."
@@ -178,7 +194,7 @@ def compare(
         grid=grid,
         groups=results,
         pairs=tuple(
-            judge_pairs(
+            compare_pairs(
                 [(result.label, np.array(result.final.seeds)) for result in results],
                 question.is_lower_better,
             )
@@ -186,7 +202,7 @@ def compare(
         differences=tuple(differences(configs)),
         equalities=tuple(equalities(configs)),
         warnings=tuple(warnings),
-        notes=how_it_was_made(question, begin, end, len(results)),
+        notes=creation_settings(question, begin, end, len(results)),
     )
 
 
@@ -248,7 +264,7 @@ def _run_row(
     )
 
 
-def how_it_was_made(question: Question, begin: float, end: float, groups: int) -> tuple[str, ...]:
+def creation_settings(question: Question, begin: float, end: float, groups: int) -> tuple[str, ...]:
     percent = f"{CONFIDENCE:.0%}"
     notes = [
         f"Final performance of a seed: the mean of its last {question.last} {question.unit}s "

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from mosaic.compare.statistics import Estimate
-from mosaic.compare.wording import seeds_text, shown
+from mosaic.compare.statistics import Estimate, estimate_text, seeds_text
 
 WITHIN, BELOW, ABOVE, UNCHECKED = "within", "below", "above", "not checked"
 TRAINING, EVALUATION = "training", "evaluation"
@@ -120,7 +119,7 @@ def check(
     high = measured.value if measured.high is None else measured.high
     verdict = BELOW if high < published.low else ABOVE if low > published.high else WITHIN
     sentence = (
-        f"{label}: {shown(measured)} over {seeds_text(seeds)} "
+        f"{label}: {estimate_text(measured)} over {seeds_text(seeds)} "
         f"is {verdict} the published range of {published.algorithm} on {published.environment} "
         f"({published.text} after {published.steps:,} steps)."
     )

@@ -1,24 +1,18 @@
-"""The report: one HTML file that needs nothing else, neither network nor scripts."""
+"""The report: one HTML file that needs nothing else, neither network nor scripts.
+
+Whatever comes from outside is escaped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Iterable, Sequence
 from importlib import resources
 
-from mosaic.compare.charts import curves_svg, finals_svg, pairs_svg
+from mosaic.compare.charts import colour, curves_svg, finals_svg, pairs_svg, stroke
 from mosaic.compare.comparison import Comparison, GroupResult
-from mosaic.compare.html_parts import (
-    code,
-    estimate,
-    folded,
-    listing,
-    section,
-    swatch,
-    table,
-    text,
-)
 from mosaic.compare.published import BELOW, UNCHECKED, WITHIN
-from mosaic.compare.wording import number, seeds_text
+from mosaic.compare.statistics import Estimate, number_text, seeds_text
 
 # Names come from outside; nothing of a report may run or load anything whatever they hold.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -44,10 +38,10 @@ def html_report(comparison: Comparison, title: str, made_at: str, version: str) 
         '<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(title)}</title>\n<style>\n{css}</style></head>\n<body><main>\n"
-        f"<header><h1>{text(title)}</h1><p>{text(_subtitle(comparison))}</p></header>\n"
+        f"<title>{escaped(title)}</title>\n<style>\n{css}</style></head>\n<body><main>\n"
+        f"<header><h1>{escaped(title)}</h1><p>{escaped(_subtitle(comparison))}</p></header>\n"
         + "\n".join(part for part in sections if part)
-        + f"\n<footer>Made {text(made_at)} by MOSAIC {text(version)}.</footer>\n"
+        + f"\n<footer>Made {escaped(made_at)} by MOSAIC {escaped(version)}.</footer>\n"
         "</main></body></html>\n"
     )
 
@@ -73,19 +67,19 @@ def _subtitle(comparison: Comparison) -> str:
 def _verdicts(comparison: Comparison) -> str:
     is_told = {pair.sentence: pair.is_told_apart for pair in comparison.pairs}
     lines = [
-        f'<p class="verdict{" told" if is_told.get(line) else ""}">{text(line)}</p>'
+        f'<p class="verdict{" told" if is_told.get(line) else ""}">{escaped(line)}</p>'
         for line in comparison.headlines()
     ]
     for check in comparison.checks:
         if check.verdict != UNCHECKED:
             kind = "below" if check.verdict == BELOW else "told"
-            lines.append(f'<p class="verdict {kind}">{text(check.sentence)}</p>')
+            lines.append(f'<p class="verdict {kind}">{escaped(check.sentence)}</p>')
     return section("Verdict", "".join(lines))
 
 
 def _legend(comparison: Comparison) -> str:
     items = "".join(
-        f"<li>{swatch(index)}{text(group.label)} <small>{seeds_text(group.seeds)}</small></li>"
+        f"<li>{swatch(index)}{escaped(group.label)} <small>{seeds_text(group.seeds)}</small></li>"
         for index, group in enumerate(comparison.groups)
     )
     return f'<ul class="legend">{items}</ul>'
@@ -94,13 +88,13 @@ def _legend(comparison: Comparison) -> str:
 def _final_table(comparison: Comparison) -> str:
     rows = [
         (
-            swatch(index) + text(group.label),
+            swatch(index) + escaped(group.label),
             str(group.seeds),
-            estimate(group.final.iqm),
-            estimate(group.final.mean),
-            estimate(group.final.median),
-            number(group.final.deviation),
-            estimate(group.area.iqm),
+            estimate_cell(group.final.iqm),
+            estimate_cell(group.final.mean),
+            estimate_cell(group.final.median),
+            number_text(group.final.deviation),
+            estimate_cell(group.area.iqm),
         )
         for index, group in enumerate(comparison.groups)
     ]
@@ -114,10 +108,10 @@ def _pairs(comparison: Comparison) -> str:
         return ""
     rows = [
         (
-            f"{text(pair.first)} <small>over</small> {text(pair.second)}",
-            estimate(pair.improvement),
-            number(pair.p_value, 3),
-            text(pair.test or "none possible"),
+            f"{escaped(pair.first)} <small>over</small> {escaped(pair.second)}",
+            estimate_cell(pair.improvement),
+            number_text(pair.p_value, 3),
+            escaped(pair.test or "none possible"),
             '<span class="good">told apart</span>'
             if pair.is_told_apart
             else f'<span class="quiet">not told apart{_more(pair.more_seeds)}</span>',
@@ -151,7 +145,7 @@ def _pair_matrix(comparison: Comparison) -> str:
     labels = [group.label for group in comparison.groups]
     rows = [
         (
-            f"{index + 1}&ensp;{swatch(index)}{text(row)}",
+            f"{index + 1}&ensp;{swatch(index)}{escaped(row)}",
             *(cells.get((row, column), "") for column in labels),
         )
         for index, row in enumerate(labels)
@@ -167,16 +161,16 @@ def _references(comparison: Comparison) -> str:
     for check in comparison.checks:
         kind = {WITHIN: "good", BELOW: "bad", UNCHECKED: "quiet"}.get(check.verdict, "good")
         published = check.published
-        what = text(check.sentence)
+        what = escaped(check.sentence)
         if published is not None:
             budget = f"{published.algorithm}, {published.environment}, {published.steps:,} steps"
-            what = f"{text(budget)}<br><small>{text(published.source)}</small>"
+            what = f"{escaped(budget)}<br><small>{escaped(published.source)}</small>"
         rows.append(
             (
-                text(check.label),
-                f'<span class="{kind}">{text(check.verdict)}</span>',
-                estimate(check.measured) if check.measured else "–",
-                text(published.text) if published else "–",
+                escaped(check.label),
+                f'<span class="{kind}">{escaped(check.verdict)}</span>',
+                estimate_cell(check.measured) if check.measured else "–",
+                escaped(published.text) if published else "–",
                 what,
             )
         )
@@ -190,7 +184,7 @@ def _differences(comparison: Comparison) -> str:
     body = ""
     if len(labels) > _FEW_GROUPS and items:
         rows = [
-            (text(label), *(code(item.values[index]) for item in items))
+            (escaped(label), *(code(item.values[index]) for item in items))
             for index, label in enumerate(labels)
         ]
         body = table(("Group", *(item.path for item in items)), rows)
@@ -210,12 +204,12 @@ def _differences(comparison: Comparison) -> str:
 def _runs(comparison: Comparison) -> str:
     rows = [
         (
-            swatch(index) + text(run.run_name),
-            f'<code class="id">{text(run.run_id)}</code>',
+            swatch(index) + escaped(run.run_name),
+            f'<code class="id">{escaped(run.run_id)}</code>',
             "–" if run.seed is None else str(run.seed),
             f"{run.steps:,.0f}",
-            number(run.final),
-            text(run.remark or run.outcome),
+            number_text(run.final),
+            escaped(run.remark or run.outcome),
         )
         for index, group in enumerate(comparison.groups)
         for run in group.runs
@@ -225,3 +219,56 @@ def _runs(comparison: Comparison) -> str:
     return section(
         "Runs", listed if len(rows) <= _FEW_RUNS else folded(f"{len(rows)} runs", listed)
     )
+
+
+_MOST_OF_A_VALUE = 300
+
+
+def escaped(value: str) -> str:
+    return html.escape(value, quote=True)
+
+
+def section(title: str, body: str, kind: str = "") -> str:
+    attribute = f' class="{kind}"' if kind else ""
+    return f"<section{attribute}><h2>{escaped(title)}</h2>{body}</section>"
+
+
+def listing(sentences: Iterable[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escaped(line)}</li>" for line in sentences) + "</ul>"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+    """`rows` are HTML already, the header is not; `numbers` are the columns of numbers."""
+    right = set(numbers)
+
+    def kind(column: int) -> str:
+        return ' class="number"' if column in right else ' class="name"' if column == 0 else ""
+
+    head = "".join(f"<th{kind(i)}>{escaped(cell)}</th>" for i, cell in enumerate(header))
+    body = "".join(
+        "<tr>" + "".join(f"<td{kind(i)}>{cell}</td>" for i, cell in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{whole}</div>'
+
+
+def folded(summary: str, body: str) -> str:
+    return f"<details><summary>{escaped(summary)}</summary>{body}</details>"
+
+
+def estimate_cell(value: Estimate) -> str:
+    """The value, and small below it its interval."""
+    if value.low is None or value.high is None:
+        return number_text(value.value)
+    interval = f"{number_text(value.low)} to {number_text(value.high)}"
+    return f"{number_text(value.value)}<br><small>{interval}</small>"
+
+
+def code(value: str) -> str:
+    cut = value if len(value) <= _MOST_OF_A_VALUE else value[: _MOST_OF_A_VALUE - 1] + "…"
+    return f"<code>{escaped(cut)}</code>"
+
+
+def swatch(index: int) -> str:
+    return f'<span class="swatch" style="border-top:4px {stroke(index)} {colour(index)}"></span>'

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from mosaic.compare.curves import Floats
-from mosaic.compare.statistics import Estimate, probability_of_improvement
-from mosaic.compare.wording import seeds_text
+from mosaic.compare.statistics import Estimate, probability_of_improvement, seeds_text
 
 ALPHA = 0.05
 POWER = 0.8
@@ -45,7 +44,7 @@ class PairVerdict:
     sentence: str
 
 
-def judge_pairs(
+def compare_pairs(
     finals: Sequence[tuple[str, Floats]], is_lower_better: bool = False
 ) -> list[PairVerdict]:
     """One verdict per pair of groups, from one final performance per seed."""

@@ -67,6 +67,8 @@ class WorkerCapabilities:
     stdout_events: bool = False
     # "package.module:function" that makes its environments again; see contracts/replay.py.
     replay_maker: str = ""
+    # Its work is a command of the user's: forms ask for a script, not for an algorithm.
+    runs_commands: bool = False
     # Fields of its config, as dotted paths, that name a program or a folder with programs: a run
     # that sets one of them starts somebody else's code.
     program_fields: tuple[str, ...] = ()

@@ -20,8 +20,92 @@ from typing import Any
 
 from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.run_config import TrainRunConfig
-from mosaic.contracts.running_variables import running_variables
+from mosaic.contracts.secret_text import url_passwords
 from mosaic.errors import ConsentError
+
+# -- Environment variables that make an interpreter, a loader or a library run something
+#
+# Whoever chooses one of these for a process chooses code that the process runs, or where it sends
+# what is ours. They are not refused, as a person may want them; nobody else may set them unasked.
+
+# Of those that the patterns below would name: what can only make a run slower or louder.
+_HARMLESS = frozenset(
+    {
+        *("PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONFAULTHANDLER"),
+        *("PYTHONOPTIMIZE", "PYTHONDEVMODE", "PYTHONNOUSERSITE", "PYTHONSAFEPATH", "PYTHONUTF8"),
+        *("PYTHONIOENCODING", "PYTHONTRACEMALLOC", "PYTHONMALLOC", "PYTHONASYNCIODEBUG"),
+        *("QT_QPA_PLATFORM", "QT_SCALE_FACTOR", "MESA_GL_VERSION_OVERRIDE"),
+        *("SDL_VIDEODRIVER", "SDL_AUDIODRIVER", "CUBLAS_WORKSPACE_CONFIG"),
+    }
+)
+# Nothing is run because of these, whatever they belong to, and a question would show them.
+_CREDENTIALS = re.compile(r"\w+_(TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY)", re.IGNORECASE | re.ASCII)
+# Where something is sent to, at times with a password for it.
+_ADDRESS = r"\w+_UR[IL]S?|\w+_PROXY"
+_PATTERNS = (
+    # Interpreters: what they import, warn with, start with or are told.
+    r"_?PYTHON\w*|IPYTHON\w*|JUPYTER\w*|PERL\w*|RUBY\w*|GEM_\w+|NODE_\w+|NPM_\w+|LUA_\w+|PHP\w*",
+    r"R_(HOME|LIBS|PROFILE|ENVIRON)\w*|JULIA_\w+|CLASSPATH|_?JAVA_\w+|JDK_\w+|TCL\w*|COV\w+",
+    # The loader of programs, and what the C library reads code or tables from.
+    r"LD_\w+|DYLD_\w+|\w*_PRELOAD|GCONV_\w+|GLIBC_\w+|MALLOC_\w+|LOCPATH|NLSPATH|HOSTALIASES",
+    r"TERMINFO\w*|TERMCAP",
+    # Where programs, libraries, modules and settings are looked for, and what is written.
+    r"\w*PATHS?|\w*DIRS?|\w*DIRECTORY|\w*HOME|\w+_(ROOT|PREFIX)|\w*FILES?|\w*CONFIG|TMP|TEMP",
+    r"XDG_\w+|\w*PLUGIN\w*|\w+_MODULES?|\w*STARTUP\w*|\w*LIB|\w*LIBS|\w*LIBRARY|\w*LIBRARIES",
+    r"\w*BACKEND|\w+_DRIVERS?|\w*LOGDEST\w*",
+    # Shells, and programs that others start.
+    r"SHELL|SHELLOPTS|BASHOPTS|BASH_\w+|ENV|ZDOTDIR|PS4|PROMPT_COMMAND|IFS|CDPATH",
+    r"BROWSER|EDITOR|VISUAL|\w*PAGER|TERMINAL|LESSOPEN|LESSCLOSE|\w+_ASKPASS|GIT_\w+|HG\w+|SVN_\w+",
+    r"\w+_(EXECUTABLE|COMMAND|PYTHON|HOOKS?|WRAPPER|EXE|EXEC|BINARY|BIN|CMD|PROGRAM|LAUNCHER)",
+    r"\w*_(OPTIONS|OPTS|ADDOPTS|ARGS)|WANDB__\w+|DBUS_\w+|GOOGLE_(APPLICATION|EXTERNAL)_\w+",
+    # The launchers of MPI.
+    r"OMPI_\w+|PMIX_\w+|PRTE_\w+|HYDRA_\w+|I_MPI_\w+",
+    # Compilers and what they are told; folders with compiled code that is loaded again.
+    r"CC|CXX|CPP|LD|AR|AS|FC|F77|F90|RANLIB|LD\w*SHARED|MAKE\w*|CCACHE_\w+|GCC_\w+",
+    r"NVCC\w*|HIPCC\w*|\w*FLAGS|CMAKE_\w+|COMPILER_\w+|TRITON_\w+|NUMBA_\w+",
+    r"TORCH_(LIBRARY|LOGS|TRACE)\w*|TORCHINDUCTOR_\w+|TORCH_COMPILE\w*|KERAS_\w+",
+    # Drivers and tool libraries that are loaded into the process.
+    r"OPENSSL_\w+|OMP_TOOL\w*|OMPT_\w+|KMP_\w*LIB\w*|CUDA_(INJECTION|CACHE)\w*|NVTX_INJECTION\w*",
+    r"LIBGL\w*|MESA_\w+|GALLIUM_\w+|VK_\w+|OCL_\w+|__?EGL_\w+|__GL\w+|GBM_\w+|SDL\d?_\w+",
+    r"QT_\w+|QML\w+|GTK\w*|GDK_\w+|GIO_\w+|GST_\w+|LADSPA_\w+|ALSA_\w+|PJRT_\w+",
+    r"INTEL_\w+|FLEXIBLAS\w*",
+    # Matplotlib imports what its backend or its configuration names.
+    r"MPL\w+|MATPLOTLIB\w+",
+    # Installers, and where what is ours is sent.
+    r"PIP_\w+|UV_\w+|POETRY_\w+|CONDA_EXE|\w+_(HOST|SERVER|SERVICE|ENDPOINT|ADDR|ADDRESS)",
+    r"SSL_CERT_\w+|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NETRC",
+    _ADDRESS,
+)
+_RUNNING = re.compile("|".join(_PATTERNS), re.IGNORECASE | re.ASCII)
+_IS_ADDRESS = re.compile(_ADDRESS, re.IGNORECASE | re.ASCII)
+
+
+def runs_something(name: str) -> bool:
+    if name.upper() in _HARMLESS or _CREDENTIALS.fullmatch(name):
+        return False
+    return _RUNNING.fullmatch(name) is not None
+
+
+def running_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Those of a run's variables that a person has to see, by name.
+
+    Without the passwords of addresses: these are nobody's to see, and run nothing. Elsewhere what
+    looks like a password may well be a command.
+    """
+    return {
+        name: _without_passwords(text) if _IS_ADDRESS.fullmatch(name) else text
+        for name, text in sorted(environment.items())
+        if runs_something(name)
+    }
+
+
+def _without_passwords(text: str) -> str:
+    for password in url_passwords(text):
+        text = text.replace(password, "***")
+    return text
+
+
+# -- Consent
 
 # In the metadata of a config: the run that it was read from.
 CONFIG_OF = "config_of"
@@ -86,7 +170,7 @@ def consent_error(needed: Consent, given: str | None, subject: str) -> ConsentEr
     )
 
 
-def consent_asked(error: ConsentError) -> Consent | None:
+def requested_consent(error: ConsentError) -> Consent | None:
     """What an error asks to be confirmed; None where it asks for nothing of the kind."""
     lines = error.details.get("lines")
     return consent_from_lines(lines) if isinstance(lines, list | tuple) else None
@@ -101,7 +185,7 @@ def is_granted(needed: Consent | None, given: str | None, *, is_own: bool) -> bo
 # Configs
 
 
-def needed_for_config(
+def consent_for_config(
     config: TrainRunConfig,
     command: Sequence[str],
     *,
@@ -129,7 +213,7 @@ def needed_for_config(
     return consent_from_lines(lines)
 
 
-def runs_named(config: Mapping[str, Any], runs_folder: Path) -> set[str]:
+def referenced_runs(config: Mapping[str, Any], runs_folder: Path) -> set[str]:
     """Ids of the runs that a config, or anything it does, comes from."""
     metadata = config.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -152,7 +236,7 @@ def field_at(settings: Any, path: str) -> Any:
 # Recordings
 
 
-def needed_for_recording(
+def consent_for_recording(
     settings: Mapping[str, Any],
     python: str,
     folders: Iterable[str],
@@ -161,7 +245,7 @@ def needed_for_recording(
     """For making an environment again as a run from elsewhere says.
 
     None: an environment of this installation, with plain arguments. Then neither the interpreter
-    nor the folders it names are needed, see `as_known_here`. `options`: those of its reset.
+    nor the folders it names are needed, see `with_package_only`. `options`: those of its reset.
     """
     found = _foreign_settings({**settings, "reset_kwargs": options or {}})
     entry_point = settings.get("entry_point", "")
@@ -175,7 +259,7 @@ def needed_for_recording(
     return Consent((*lines, *found))
 
 
-def as_known_here(settings: Mapping[str, Any]) -> dict[str, Any]:
+def with_package_only(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The same settings, with a package to import in place of a function to call."""
     if "entry_point" not in settings:
         return dict(settings)
@@ -290,7 +374,7 @@ def _package(entry_point: Any) -> str:
 # Lines
 
 
-def shown(text: str) -> str:
+def as_one_line(text: str) -> str:
     """As one line without anything that could make it look like another.
 
     No two texts have the same line: a backslash is escaped too, as `\\n` would be read as either.
@@ -310,7 +394,7 @@ def shown(text: str) -> str:
 
 
 def _line(name: str, text: str) -> str:
-    return shown(f"{name}: {text}")
+    return as_one_line(f"{name}: {text}")
 
 
 def _as_words(value: Any) -> str:

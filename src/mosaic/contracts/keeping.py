@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mosaic.contracts.schema_check import shown
+from mosaic.contracts.schema_check import shortened
 from mosaic.errors import ConfigError
 
 
@@ -64,7 +64,7 @@ def parse_size(value: object, field: str) -> int:
     size = _bytes_in(value)
     if size is None or not 0 <= size <= MOST_BYTES:
         raise ConfigError(
-            f"{field} is {shown(value)}", hint="write a size such as 20GB", field=field
+            f"{field} is {shortened(value)}", hint="write a size such as 20GB", field=field
         )
     return size
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from mosaic.contracts.schema_check import violations
 from mosaic.errors import CorruptStoreError
-from mosaic.foreign_files import read_regular
-from mosaic.foreign_json import parse_plain_json
+from mosaic.foreign.files import parse_plain_json, read_regular
 
 MANIFEST_VERSION = 2
 STATUSES = ("", "running", "completed", "cancelled", "failed")

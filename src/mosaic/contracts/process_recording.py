@@ -15,22 +15,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mosaic.contracts.episode_series import COLUMNS, START_COLUMNS, numbers_of, parse_series
 from mosaic.contracts.recording_file import MAX_UNPACKED_BYTES, SUFFIX
-from mosaic.foreign_files import unpack, unpack_beginning
-from mosaic.foreign_json import parse_json
+from mosaic.contracts.zlib_stream import zlib_stream
+from mosaic.foreign.files import parse_json, unpack, unpack_beginning
 
 INDEX_SUFFIX = ".index"
 # Episode of the run, process, number there, how many in a row; and a checksum of these.
 _ROW = struct.Struct("<QQQI")
 _CHECK = struct.Struct("<I")
 _HEAD_BYTES = 4  # before the JSON: its length
+_MAX_EPISODES = 2**22  # of one block
 ROW_BYTES = _ROW.size + _CHECK.size
-_REWARD_BYTES = 8
-# The state of a PCG64: whether half a number is left, that half; and two numbers of 16 bytes.
-_HALF = struct.Struct("<iI")
-_LARGE_BYTES = 16
-PCG64_BYTES = _HALF.size + 2 * _LARGE_BYTES
-TERMINATED, TRUNCATED = 1, 2  # how an episode of a series ended
 _NAME = re.compile(r"attempt-([0-9]+)\.process-([0-9]+)\.rec")
 _INDEX_NAME = re.compile(r"attempt-([0-9]+)" + re.escape(INDEX_SUFFIX))
 
@@ -48,12 +44,20 @@ class Packed(NamedTuple):
     """`facts` are the text of a JSON object.
 
     Of an episode: its actions and its rewards, which are doubles. Of a series, whose facts have
-    `series`: the states of the random numbers, the actions of all its episodes, and their rewards,
-    or one of these where all are the same.
+    `series`: its columns, see `mosaic.contracts.episode_series`.
     """
 
     facts: str
     parts: Sequence[bytes]
+
+    @property
+    def starts(self) -> Sequence[bytes]:
+        """Random numbers: not worth compressing."""
+        return self.parts[: _starts_among(len(self.parts))]
+
+    @property
+    def steps(self) -> Sequence[bytes]:
+        return self.parts[_starts_among(len(self.parts)) :]
 
 
 class ParsedEpisode(NamedTuple):
@@ -98,14 +102,14 @@ def parse_places(data: bytes) -> Iterator[Place]:
 
 def pack_episodes(common: dict[str, Any], episodes: Sequence[Packed], level: int) -> bytes:
     """The payload of a block: what the process is like, and its episodes with all they did."""
-    sizes = [[len(part) for part in each.parts] for each in episodes]
+    sizes = [list(map(len, each.parts)) for each in episodes]
     table = ",".join([each.facts for each in episodes])
     head = json.dumps({**common, "sizes": sizes})[:-1]
     text = f'{head},"episodes":[{table}]}}'.encode()
-    parts = [len(text).to_bytes(_HEAD_BYTES, "little"), text]
-    for each in episodes:
-        parts += each.parts
-    return zlib.compress(b"".join(parts), level)
+    starts = b"".join([part for each in episodes for part in each.starts])
+    steps = b"".join([part for each in episodes for part in each.steps])
+    text = len(text).to_bytes(_HEAD_BYTES, "little") + text
+    return zlib_stream(text, starts, steps, level) if starts else zlib.compress(text + steps, level)
 
 
 def parse_episodes(payload: bytes) -> tuple[dict[str, Any], list[ParsedEpisode]]:
@@ -114,17 +118,22 @@ def parse_episodes(payload: bytes) -> tuple[dict[str, Any], list[ParsedEpisode]]
     at = _HEAD_BYTES + int.from_bytes(data[:_HEAD_BYTES], "little")
     common = _parse_head(data[_HEAD_BYTES:at])
     found: list[ParsedEpisode] = []
+
+    def take(sizes: Sequence[int]) -> Iterator[bytes]:
+        nonlocal at
+        for size in sizes:
+            if not 0 <= size <= len(data) - at:
+                raise ValueError("an episode is not as long as said")
+            at += size
+            yield data[at - size : at]
+
     try:
-        table = zip(common.pop("episodes"), common.pop("sizes"))  # noqa: B905  # Python 3.9
-        for facts, sizes in table:
-            parts = []
-            for size in sizes:
-                if not 0 <= size <= len(data) - at:
-                    raise ValueError("an episode is not as long as said")
-                parts.append(data[at : at + size])
-                at += size
+        entries, all_sizes = common.pop("episodes"), common.pop("sizes")
+        starts = [list(take(sizes[: _starts_among(len(sizes))])) for sizes in all_sizes]
+        for facts, sizes, parts in zip(entries, all_sizes, starts):  # noqa: B905  # Python 3.9
+            parts += take(sizes[len(parts) :])
             if "series" in facts:
-                found += _parse_series(facts, *parts)
+                found += [ParsedEpisode(*each) for each in parse_series(facts, parts)]
             else:
                 actions, rewards = parts
                 found.append(ParsedEpisode(dict(facts), actions, rewards))
@@ -133,75 +142,9 @@ def parse_episodes(payload: bytes) -> tuple[dict[str, Any], list[ParsedEpisode]]
     return common, found
 
 
-def _parse_series(
-    facts: dict[str, Any], starts: bytes, actions: bytes, rewards: bytes
-) -> Iterator[ParsedEpisode]:
-    series = facts["series"]
-    lengths, ends = series["lengths"], series["ends"]
-    numbers = _numbers_of(series)
-    steps, count = sum(lengths), len(numbers)
-    if min(lengths) < 1 or steps * _REWARD_BYTES > MAX_UNPACKED_BYTES:
-        raise ValueError("its episodes are longer than a block can be, or have no steps")
-    if len(rewards) == _REWARD_BYTES:
-        rewards *= steps
-    action_bytes = len(actions) // steps
-    if (len(ends), len(starts)) != (count, count * PCG64_BYTES) or (len(actions), len(rewards)) != (
-        action_bytes * steps,
-        _REWARD_BYTES * steps,
-    ):
-        raise ValueError("a series is not as long as said")
-    common = {name: value for name, value in facts.items() if name != "series"}
-    at = 0
-    for place, (number, length, end) in enumerate(zip(numbers, lengths, ends)):  # noqa: B905
-        start = pcg64_state(starts[place * PCG64_BYTES : (place + 1) * PCG64_BYTES])
-        yield ParsedEpisode(
-            {
-                **common,
-                "number": number,
-                "start": {"random_state": start},
-                "terminated": bool(end & TERMINATED),
-                "truncated": bool(end & TRUNCATED),
-            },
-            actions[at * action_bytes : (at + length) * action_bytes],
-            rewards[at * _REWARD_BYTES : (at + length) * _REWARD_BYTES],
-        )
-        at += length
-
-
-def rows_of(numbers: Sequence[int]) -> list[list[int]]:
-    """Ascending numbers as [first, how many follow each other]."""
-    if numbers[-1] - numbers[0] == len(numbers) - 1:
-        return [[numbers[0], len(numbers)]]
-    rows: list[list[int]] = []
-    for number in numbers:
-        if rows and number == sum(rows[-1]):
-            rows[-1][1] += 1
-        else:
-            rows.append([number, 1])
-    return rows
-
-
-def _numbers_of(series: dict[str, Any]) -> list[int]:
-    """Raises ValueError where there are not as many as lengths."""
-    rows, count = series["numbers"], len(series["lengths"])
-    if sum(size for _, size in rows) != count or min(size for _, size in rows) < 1:
-        raise ValueError("a series is not as long as said")
-    return [first + place for first, size in rows for place in range(size)]
-
-
-def pcg64_state(data: bytes) -> dict[str, Any]:
-    """The state of numpy's usual generator, as numpy tells it."""
-    has_half, half = _HALF.unpack_from(data)
-    middle = _HALF.size + _LARGE_BYTES
-    return {
-        "bit_generator": "PCG64",
-        "state": {
-            "state": int.from_bytes(data[_HALF.size : middle], "little"),
-            "inc": int.from_bytes(data[middle:PCG64_BYTES], "little"),
-        },
-        "has_uint32": has_half,
-        "uinteger": half,
-    }
+def _starts_among(parts: int) -> int:
+    """Those of a series lie before all else, together with the others'."""
+    return START_COLUMNS if parts == COLUMNS else 0
 
 
 def parse_numbers(payload: bytes) -> list[int]:
@@ -213,7 +156,9 @@ def parse_numbers(payload: bytes) -> list[int]:
     try:
         numbers: list[int] = []
         for facts in common["episodes"]:
-            numbers += _numbers_of(facts["series"]) if "series" in facts else [int(facts["number"])]
+            numbers += numbers_of(facts["series"]) if "series" in facts else [int(facts["number"])]
+            if len(numbers) > _MAX_EPISODES:
+                raise ValueError("it claims more episodes than a block can hold")
         return numbers
     except (TypeError, KeyError, OverflowError) as error:
         raise ValueError(f"no episodes: {error}") from error

@@ -13,16 +13,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from mosaic.contracts.hostile_text import label_problem, relative_path_problem
-from mosaic.contracts.schema_check import shown, violations
-from mosaic.contracts.secret_names import (
+from mosaic.contracts.schema_check import shortened, violations
+from mosaic.contracts.secret_text import url_passwords
+from mosaic.contracts.secrets import (
     fields_with_passwords,
     is_secret_name,
     secret_fields,
     secret_word,
 )
-from mosaic.contracts.secret_text import url_passwords
 from mosaic.errors import ConfigError
-from mosaic.foreign_json import MAX_DOCUMENT_BYTES
+from mosaic.foreign.files import MAX_DOCUMENT_BYTES
 
 MAX_CONFIG_BYTES = MAX_DOCUMENT_BYTES
 MAX_DEPTH = 64
@@ -302,7 +302,7 @@ def check_values(value: Any, where: str = "") -> None:
         for key, item in value.items():
             if isinstance(key, str) and (problem := _text_problem(key)):
                 raise _invalid(
-                    f"the name {shown(key)} in {where or 'the document'} {problem}", field=where
+                    f"the name {shortened(key)} in {where or 'the document'} {problem}", field=where
                 )
             check_values(item, f"{where}.{key}" if where else str(key))
     elif isinstance(value, list):

@@ -42,7 +42,7 @@ def is_in_group(run: RunRecord, name: str) -> bool:
     return (bool(name) and run.group == name) or is_seed_of(run, name)
 
 
-def named_so(runs: Iterable[Run], text: str) -> list[Run]:
+def matching_runs(runs: Iterable[Run], text: str) -> list[Run]:
     """Those whose name or part of the id it is; more than one when it does not say enough."""
     part = text.upper()
     return [
@@ -62,7 +62,7 @@ def choose_run(runs: Sequence[RunRecord], text: str) -> str:
         if not runs:
             raise UnknownRunError("There are no runs yet", hint="start one with `mosaic train`")
         return runs[0].run_id
-    matches = named_so(runs, text)
+    matches = matching_runs(runs, text)
     members = [] if matches else _members(runs, text)
     if len(found := matches or members) == 1:
         return found[0].run_id
@@ -86,7 +86,7 @@ def choose_runs(runs: Sequence[RunRecord], text: str) -> list[str]:
     """The same where several will do: the name of a group means all its runs, oldest first."""
     if together := [run.run_id for run in reversed(runs) if text and run.group == text]:
         return together
-    if not named_so(runs, text) and (members := _members(runs, text)):
+    if not matching_runs(runs, text) and (members := _members(runs, text)):
         return [run.run_id for run in members]
     return [choose_run(runs, text)]
 

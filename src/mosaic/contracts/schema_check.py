@@ -37,12 +37,12 @@ def violations(value: Any, schema: dict[str, Any], path: str = "") -> Iterator[V
     expected = schema.get("type")
     if expected is not None and not _has_type(value, expected):
         wanted = expected if isinstance(expected, str) else " or ".join(expected)
-        yield Violation(path, f"{shown(value)} is not of type '{wanted}'", _hint(schema))
+        yield Violation(path, f"{shortened(value)} is not of type '{wanted}'", _hint(schema))
         return
     if "const" in schema and not _equal(value, schema["const"]):
         yield Violation(path, f"{schema['const']!r} was expected", _hint(schema))
     if "enum" in schema and not any(_equal(value, option) for option in schema["enum"]):
-        yield Violation(path, f"{shown(value)} is not one of {schema['enum']!r}", _hint(schema))
+        yield Violation(path, f"{shortened(value)} is not one of {schema['enum']!r}", _hint(schema))
     if "anyOf" in schema:
         yield from _check_any_of(value, schema, path)
     if isinstance(value, bool):
@@ -85,7 +85,7 @@ def _check_number(value: float, schema: dict[str, Any], path: str) -> Iterator[V
     if isinstance(value, float) and not math.isfinite(value):
         yield Violation(path, f"{value} is not a finite number", "write an ordinary number")
         return
-    number, hint = shown(value), _hint(schema)
+    number, hint = shortened(value), _hint(schema)
     if "minimum" in schema and value < schema["minimum"]:
         yield Violation(path, f"{number} is less than the minimum of {schema['minimum']}", hint)
     if "maximum" in schema and value > schema["maximum"]:
@@ -98,7 +98,7 @@ def _check_number(value: float, schema: dict[str, Any], path: str) -> Iterator[V
 
 def _check_string(value: str, schema: dict[str, Any], path: str) -> Iterator[Violation]:
     if len(value) < schema.get("minLength", 0):
-        yield Violation(path, f"{shown(value)} is too short", _hint(schema))
+        yield Violation(path, f"{shortened(value)} is too short", _hint(schema))
     if len(value) > schema.get("maxLength", len(value)):
         yield Violation(
             path, f"{len(value)} characters is longer than the limit of {schema['maxLength']}"
@@ -106,7 +106,7 @@ def _check_string(value: str, schema: dict[str, Any], path: str) -> Iterator[Vio
     pattern = schema.get("pattern")
     # JSON Schema's `$` means the very end; Python's also admits a trailing newline.
     if pattern is not None and not re.search(pattern.replace("$", r"\Z"), value):
-        yield Violation(path, f"{shown(value)} does not match '{pattern}'", _hint(schema))
+        yield Violation(path, f"{shortened(value)} does not match '{pattern}'", _hint(schema))
 
 
 def _check_object(value: dict[Any, Any], schema: dict[str, Any], path: str) -> Iterator[Violation]:
@@ -145,7 +145,7 @@ def _check_array(value: Any, schema: dict[str, Any], path: str) -> Iterator[Viol
             yield from violations(item, items, f"{path}[{index}]")
 
 
-def shown(value: Any) -> str:
+def shortened(value: Any) -> str:
     """A value as it stands in a sentence: never long, and never the cause of another error."""
     try:
         text = repr(value)

@@ -11,7 +11,7 @@ from pathlib import Path
 # gRPC's fork handlers would stop its threads for every run host we start; we only ever exec.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
-from mosaic.daemon.server import DaemonOptions, serve
+from mosaic.daemon.rpc.server import DaemonOptions, serve
 from mosaic.errors import HomeError, MosaicError, RequestError
 from mosaic.logs import log_to_file
 from mosaic.paths import Home

@@ -19,8 +19,15 @@ from typing import TYPE_CHECKING, Any
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import DependencyError, RequestError
 from mosaic.export.destination import new_export
-from mosaic.export.played_episodes import LeftOutEpisode, PlayedEpisode
-from mosaic.export.run_rows import Exported, OnProgress, RowCount, about, ignore_progress
+from mosaic.export.run_rows import (
+    Exported,
+    LeftOutEpisode,
+    OnProgress,
+    PlayedEpisode,
+    RowCount,
+    export_details,
+    ignore_progress,
+)
 
 if TYPE_CHECKING:
     from mosaic.export.minari_spaces import Spaces
@@ -43,7 +50,7 @@ def export_minari(
     dataset_id = name_of_dataset(record)
     count = RowCount(on_progress, {"episodes": 0, "steps": 0})
     left_out: list[str] = []
-    with new_export(folder, about(record, "minari"), force) as destination:
+    with new_export(folder, export_details(record, "minari"), force) as destination:
         data = destination.folder / dataset_id / "data"
         data.mkdir(parents=True)
         dataset = _Dataset(data, dataset_id, record)

@@ -14,7 +14,7 @@ from gymnasium.envs.registration import EnvSpec
 from mosaic.contracts.consent import foreign_arguments, names_module
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.errors import RequestError
-from mosaic.export.played_episodes import PlayedEpisode
+from mosaic.export.run_rows import PlayedEpisode
 
 _KNOWN = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Text)
 

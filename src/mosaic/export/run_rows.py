@@ -1,7 +1,11 @@
-"""What an export is made from, and what it says about itself."""
+"""What an export is made from: the rows of a run, and which of its episodes are meant.
+
+Episodes are chosen as `3`, `10..20`, `best:5` or `last:10`.
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
@@ -9,11 +13,76 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mosaic.contracts.events import EpisodeSummary, TrainingStep
-from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RequestError
-from mosaic.export.episode_choice import EpisodeChoice
-from mosaic.export.played_episodes import LeftOutEpisode
+
+_RANGE = re.compile(r"(\d{1,18})(?:\.\.(\d{1,18}))?")
+_RANKED = re.compile(r"(best|last):(\d{1,9})")
+
+
+@dataclass(frozen=True)
+class EpisodeChoice:
+    """Either a range of episode numbers, both ends included, or so many of the best or last."""
+
+    first: int | None = None
+    last: int | None = None
+    order: str = "oldest"  # "best" and "newest" come with a count
+    count: int = 0
+
+    @property
+    def is_all(self) -> bool:
+        return self == ALL_EPISODES
+
+    def holds(self, episode_index: int) -> bool:
+        return (self.first is None or self.first <= episode_index) and (
+            self.last is None or episode_index <= self.last
+        )
+
+
+ALL_EPISODES = EpisodeChoice()
+
+
+def parse_choice(text: str) -> EpisodeChoice:
+    if match := _RANKED.fullmatch(text):
+        count = int(match[2])
+        if count:
+            return EpisodeChoice(order="best" if match[1] == "best" else "newest", count=count)
+    if match := _RANGE.fullmatch(text):
+        first = int(match[1])
+        last = int(match[2]) if match[2] else first
+        if first <= last:
+            return EpisodeChoice(first, last)
+    raise RequestError(
+        f"{text[:80]!r} does not say which episodes",
+        hint="3, 10..20 (both included), best:5 or last:10",
+    )
+
+
+@dataclass(frozen=True)
+class PlayedEpisode:
+    """One more observation than actions: where it began, then what each action led to."""
+
+    episode_index: int
+    observations: list[Any]
+    actions: list[Any]
+    rewards: list[float]
+    terminations: list[bool]
+    truncations: list[bool]
+    seed: int | None = None
+    # What its environment was made with, besides its id.
+    env_kwargs: dict[str, Any] = field(default_factory=dict)
+    # What is missing of it, when something is.
+    note: str = ""
+    # As the run told of it; of an episode that was simulated.
+    summary: EpisodeSummary | None = None
+
+
+@dataclass(frozen=True)
+class LeftOutEpisode:
+    episode_index: int
+    reason: str
+
 
 _NAMES_SHOWN = 8
 
@@ -65,7 +134,7 @@ class RowCount:
         self.on_progress(sum(self.rows.values()))
 
 
-def about(record: RunRecord, export_format: str) -> dict[str, Any]:
+def export_details(record: RunRecord, export_format: str) -> dict[str, Any]:
     return {
         "export": export_format,
         "run_id": record.run_id,

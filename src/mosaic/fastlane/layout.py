@@ -105,7 +105,7 @@ def pack_header(geometry: Geometry) -> bytes:
     return HEADER.pack(MAGIC, VERSION, *geometry, RING, geometry.total_bytes)
 
 
-def believed(header: bytes, size: int) -> Geometry:
+def parse_header(header: bytes, size: int) -> Geometry:
     """What a header claims, if it agrees with itself and with the file. Raises otherwise."""
     if len(header) < HEADER.size:
         raise BrokenSegmentError(f"{len(header)} bytes are too few for a header")

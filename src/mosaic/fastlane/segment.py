@@ -21,8 +21,8 @@ from mosaic.fastlane.layout import (
     BrokenSegmentError,
     Geometry,
     Lease,
-    believed,
     pack_header,
+    parse_header,
 )
 from mosaic.private_folder import file_problem
 
@@ -132,7 +132,7 @@ def _is_being_made(fd: int) -> bool:
 
 def _checked(fd: int) -> Segment:
     try:
-        return Segment(fd, believed(os.pread(fd, HEADER.size, 0), os.fstat(fd).st_size))
+        return Segment(fd, parse_header(os.pread(fd, HEADER.size, 0), os.fstat(fd).st_size))
     except BaseException:
         os.close(fd)
         raise

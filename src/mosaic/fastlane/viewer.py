@@ -7,12 +7,65 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic.fastlane.layout import LEASE_NS, PAUSED, BrokenSegmentError, Lease
+from mosaic.fastlane.layout import (
+    CHANNELS,
+    FRAME,
+    LEASE_NS,
+    MAX_SIDE,
+    PAUSED,
+    PIXELS_OFFSET,
+    SEQUENCE,
+    STATE,
+    BrokenSegmentError,
+    Lease,
+)
 from mosaic.fastlane.segment import Segment, open_segment
-from mosaic.fastlane.slot_reader import SlotState, read_frame, read_state
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.tiling import Picture, tiled
 from mosaic.processes import stat_fields
+
+_TRIES = 5
+
+
+class SlotState(NamedTuple):
+    metrics: Metrics
+    frames: int  # published so far
+    updated_ns: int  # 0: nobody has written here
+    pid: int
+    start_ticks: int
+
+
+def read_state(segment: Segment, slot: int) -> SlotState | None:
+    """None when it was being changed at each look, or its writer died within a change."""
+    offset = segment.geometry.state_offset(slot)
+    for _ in range(_TRIES):
+        data = segment.read(offset, SEQUENCE.size + STATE.size)
+        (sequence,) = SEQUENCE.unpack_from(data)
+        if sequence & 1 or segment.read(offset, SEQUENCE.size) != data[: SEQUENCE.size]:
+            continue
+        frames, steps, episodes, reward, rolling_return, rate, updated, flags, pid, ticks = (
+            STATE.unpack_from(data, SEQUENCE.size)
+        )
+        metrics = Metrics(steps, episodes, reward, rolling_return, rate, flags)
+        return SlotState(metrics, frames, updated, pid, ticks)
+    return None
+
+
+def read_frame(segment: Segment, slot: int, number: int) -> Picture | None:
+    """None when that frame is not whole, or no longer there."""
+    offset = segment.geometry.frame_offset(slot, number)
+    head = segment.read(offset, SEQUENCE.size + FRAME.size)
+    (sequence,) = SEQUENCE.unpack_from(head)
+    found, width, height = FRAME.unpack_from(head, SEQUENCE.size)
+    size = width * height * CHANNELS
+    if sequence != 2 * number or found != number or max(width, height) > MAX_SIDE:
+        return None
+    if not 0 < size <= segment.geometry.frame_bytes:
+        return None
+    pixels = segment.read(offset + PIXELS_OFFSET, size)
+    is_whole = segment.read(offset, SEQUENCE.size) == head[: SEQUENCE.size]
+    return Picture(width, height, pixels) if is_whole else None
+
 
 WAITING, LIVE, PAUSED_NOW, STALLED, ENDED, BROKEN = (
     "waiting",
@@ -170,7 +223,7 @@ class Viewer:
             if not any(is_running(state) for state in states):
                 return ENDED, "the process that showed this is over"
             self._alive_ns = now
-        return judged(states, self._since_ns, now)
+        return live_status(states, self._since_ns, now)
 
     def _forget(self) -> None:
         if self._segment is not None:
@@ -181,7 +234,7 @@ class Viewer:
         self._alive_ns = 0
 
 
-def judged(states: list[SlotState], since_ns: int, now_ns: int) -> tuple[str, str]:
+def live_status(states: list[SlotState], since_ns: int, now_ns: int) -> tuple[str, str]:
     """What living writers are doing, as far as who came at `since_ns` can tell: status, message.
 
     While nobody watches nothing is written, so that earlier silence means nothing.

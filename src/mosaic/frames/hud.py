@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mosaic.contracts.episode_statistics import EPISODES_IN_MEAN
+from mosaic.contracts.metrics import EPISODES_IN_MEAN
 from mosaic.contracts.run_record import Progress
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.slot_writer import Metrics

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mosaic.errors import DependencyError
 from mosaic.fastlane.tiling import Picture
-from mosaic.frames.encoder_messages import Begin, End, Frame, Message, packed
+from mosaic.frames.encoder import Begin, End, Frame, Message, packed
 
 _MOST_WAITING_BYTES = 32 * 2**20
 _END_WAIT_S = 30.0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from mosaic.errors import RunStateError
-from mosaic.fastlane.pacing import LONGEST_PAUSE_S
+from mosaic.fastlane.settings import LONGEST_PAUSE_S
 from mosaic.fastlane.tiling import Picture
 from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, STALLED, View
 
@@ -20,14 +20,14 @@ COMING = (LIVE, STALLED)
 SETTLE_S = 0.25
 
 
-class Source(Protocol):
+class FrameSource(Protocol):
     """A `mosaic.fastlane.viewer.Viewer`."""
 
     def poll(self) -> View: ...
 
 
 def watch(
-    source: Source,
+    source: FrameSource,
     interval_s: float,
     show: Callable[[View], bool],
     wait: Callable[[float], bool],
@@ -45,8 +45,8 @@ def watch(
             return view
 
 
-def picture_of_the_moment(
-    source: Source,
+def current_picture(
+    source: FrameSource,
     wait_s: float,
     is_over: Callable[[], bool],
     clock: Callable[[], float] = time.monotonic,
@@ -79,7 +79,7 @@ def picture_of_the_moment(
 
 
 def _settled(
-    source: Source,
+    source: FrameSource,
     picture: Picture,
     view: View,
     clock: Callable[[], float],

@@ -8,32 +8,31 @@ from mosaic.errors import ConfigError
 from mosaic.logs import get_logger
 
 if TYPE_CHECKING:
-    from mosaic.contracts.algorithm_info import AlgorithmInfo
-    from mosaic.contracts.environment_info import EnvironmentInfo
+    from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 
 log = get_logger(__name__)
 
 
 def algorithms() -> list[AlgorithmInfo]:
-    from mosaic.contracts.algorithm_info import ENTRY_POINT_GROUP
+    from mosaic.contracts.catalogue import ALGORITHMS_GROUP
 
-    return _collect(ENTRY_POINT_GROUP)
+    return _collect(ALGORITHMS_GROUP)
 
 
 def environments() -> list[EnvironmentInfo]:
-    from mosaic.contracts.environment_info import ENTRY_POINT_GROUP
+    from mosaic.contracts.catalogue import ENVIRONMENTS_GROUP
 
-    return _collect(ENTRY_POINT_GROUP)
+    return _collect(ENVIRONMENTS_GROUP)
 
 
 def source_algorithms(source: str, path: str | None, env_python: str | None) -> list[AlgorithmInfo]:
     """Those of a source that an installed package knows; raises for what it cannot find."""
     import importlib.metadata
 
-    from mosaic.contracts.algorithm_info import SOURCE_ENTRY_POINT_GROUP
+    from mosaic.contracts.catalogue import ALGORITHM_SOURCES_GROUP
 
     known = {
-        item.name: item for item in importlib.metadata.entry_points(group=SOURCE_ENTRY_POINT_GROUP)
+        item.name: item for item in importlib.metadata.entry_points(group=ALGORITHM_SOURCES_GROUP)
     }
     if source not in known:
         raise ConfigError(

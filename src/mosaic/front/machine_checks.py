@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mosaic import __version__
+from mosaic.contracts.check_result import CheckResult
 from mosaic.errors import HomeError, MosaicError
 from mosaic.front.human import amount, size
 from mosaic.paths import Home
-from mosaic.wire.answers import CheckResult
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
-    from mosaic.wire.answers import Health, WorkerInfo
+    from mosaic.contracts.worker_info import WorkerInfo
+    from mosaic.wire.answers import Health
 
 MIN_PYTHON = (3, 11)
 LOW_DISK_BYTES = 2_000_000_000

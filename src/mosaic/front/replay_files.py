@@ -23,7 +23,7 @@ def check_folder(path: Path) -> None:
 
 def write_picture(simulation: Simulation, step: int | None, path: Path) -> str:
     """Of this step, or of the last; returns a sentence."""
-    from mosaic.frames.png import write_png
+    from mosaic.frames.pictures import write_png
 
     if step is not None and not 0 <= step <= simulation.steps:
         raise RequestError(f"--step {step}: the episode has steps 0 to {simulation.steps}")
@@ -39,7 +39,7 @@ def write_picture(simulation: Simulation, step: int | None, path: Path) -> str:
 def write_movie(simulation: Simulation, steps_per_second: float, path: Path) -> str:
     """Every step is a frame, unless that were too many in a second; returns a sentence."""
     from mosaic.frames.recorder import Recorder
-    from mosaic.frames.recording import movie_text
+    from mosaic.frames.videos import movie_text
 
     steps, fps = shown_steps(simulation.steps, steps_per_second, MOST_FPS)
     # Under another name until all of it is there: whatever ends this leaves no half of a video.

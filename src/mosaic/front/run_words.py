@@ -1,4 +1,4 @@
-"""A run in words: its state, how far it is, and how long that takes."""
+"""A run in words: its state, how far it is, how long that takes, and its actions."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mosaic.contracts.episode_statistics import EPISODES_IN_MEAN
 from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
-from mosaic.contracts.run_record import Origin, RunRecord
+from mosaic.contracts.metrics import EPISODES_IN_MEAN
+from mosaic.contracts.run_record import LineageKind, Origin, RunRecord
 from mosaic.contracts.run_state import RunState
-from mosaic.foreign_files import read_regular
-from mosaic.foreign_json import parse_json
+from mosaic.foreign.files import parse_json, read_regular
 from mosaic.front.human import amount, count, decimal
 
 _STATE_WORDS = {
@@ -24,10 +23,16 @@ _STATE_WORDS = {
     RunState.FAULT: "failing",
 }
 
-
 _ORIGIN_WORDS = {
     Origin.SCRIPT: "recorded by a script",
     Origin.IMPORTED: "imported from an archive; nothing it names is started without asking",
+}
+
+LINEAGE_WORDS = {
+    LineageKind.RESUMED: "resumes",
+    LineageKind.EVALUATED: "evaluates",
+    LineageKind.PLAYED: "plays",
+    LineageKind.WARM_STARTED: "starts from",
 }
 
 
@@ -44,6 +49,15 @@ def state_word(record: RunRecord) -> str:
 def origin_words(record: RunRecord) -> str:
     """Whose word the run's files are; empty for a run of this installation's own workers."""
     return _ORIGIN_WORDS.get(record.origin, "")
+
+
+def lineage_words(record: RunRecord) -> str:
+    """Which run's checkpoint it came from, and what it does with it; empty where there is none."""
+    lineage = record.lineage
+    if lineage is None:
+        return ""
+    step = "" if lineage.step is None else f", step {count(lineage.step)}"
+    return f"{LINEAGE_WORDS[lineage.kind]} {lineage.parent_run}{step}"
 
 
 def memory_words(record: RunRecord) -> str:
@@ -127,3 +141,22 @@ def remarks_of(record: RunRecord) -> list[str]:
             manifest = parse_json(read_regular(Path(record.paths["manifest"]), MAX_MANIFEST_BYTES))
         return [str(remark) for remark in manifest["metadata"]["remarks"]]
     return []
+
+
+_LONGEST_ACTION = 40
+
+
+def action_text(action: Any) -> str:
+    """Numbers of an array with four digits; cut where it is long."""
+    if hasattr(action, "tolist"):
+        action = action.tolist()
+    text = _short_action(action)
+    return text if len(text) <= _LONGEST_ACTION else f"{text[: _LONGEST_ACTION - 1]}…"
+
+
+def _short_action(value: Any) -> str:
+    if isinstance(value, float):
+        return decimal(value)
+    if isinstance(value, list | tuple):
+        return f"[{' '.join(map(_short_action, value))}]"
+    return str(value)

@@ -14,7 +14,6 @@ from mosaic.front.training_config import run_document
 from mosaic.watch import get_worker_metadata
 from mosaic.watch.command import command_label, resolve_command, search_path, working_folder
 
-WORKER = "script"
 # What makes the command find the same programs and libraries as in the shell it was typed in.
 PASSED_ON = (
     *("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"),
@@ -77,7 +76,7 @@ def script_document(script: WatchedScript, environ: Mapping[str, str]) -> dict[s
     if script.cpus is None:
         settings["unset_variables"] = [name for name in THREAD_COUNTS if name not in variables]
     document = run_document(
-        WORKER,
+        capabilities.worker_type,
         script.name or command_label(list(script.words)),
         settings,
         cpus=script.cpus or capabilities.cpu_cores,
@@ -106,8 +105,8 @@ def shell_variables(environ: Mapping[str, str], *, is_limited: bool) -> dict[str
 
 def refuse_secrets(words: Sequence[str]) -> None:
     """A command is stored with its run, and everybody on the machine can see it in `ps`."""
-    from mosaic.contracts.secret_names import secret_word
     from mosaic.contracts.secret_text import url_passwords
+    from mosaic.contracts.secrets import secret_word
 
     if any(map(url_passwords, words)):
         raise ConfigError(

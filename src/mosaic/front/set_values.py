@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mosaic.contracts.schema_check import shown, violations
+from mosaic.contracts.schema_check import shortened, violations
 from mosaic.errors import ConfigError
 
 _TRUE = {"true", "yes", "on", "1"}
@@ -22,7 +22,7 @@ def parse_settings(pairs: Iterable[str], schema: dict[str, Any]) -> dict[str, An
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise ConfigError(
-                f"{shown(pair)} is not of the form key=value", hint="for example --set seed=1"
+                f"{shortened(pair)} is not of the form key=value", hint="for example --set seed=1"
             )
         _store(config, key, text, schema)
     return config
@@ -77,7 +77,7 @@ def typed_value(text: str, schema: dict[str, Any], key: str) -> Any:
         found, value = _read_json(text, object)
         return value if found else text
     raise ConfigError(
-        f"{key} is {shown(text)}, which is not of type {' or '.join(sorted(types))}",
+        f"{key} is {shortened(text)}, which is not of type {' or '.join(sorted(types))}",
         hint=schema.get("description", ""),
         field=key,
     )

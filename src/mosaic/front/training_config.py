@@ -1,4 +1,4 @@
-"""The TrainRunConfig of a training, an evaluation or a continued training. Pure."""
+"""The TrainRunConfig of a training, or of any worker that is told its own settings. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mosaic.contracts.learner import TrainRequest
 from mosaic.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mosaic.contracts.algorithm_info import AlgorithmInfo
-    from mosaic.contracts.environment_info import EnvironmentInfo
+    from mosaic.contracts.capabilities import WorkerCapabilities
+    from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 
 _MAX_SEEDS = 1000
 _PLAIN_KINDS = ("discrete", "continuous", "vector", "image")
@@ -29,6 +30,7 @@ class Training:
     # Of the algorithm, those that shall not have their default; these three may be among them.
     parameters: Mapping[str, Any] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
+    warm_start: str = ""  # a checkpoint with whose networks it begins
     name: str = ""
     cpus: int | None = None
     memory_mb: int | None = None
@@ -91,21 +93,19 @@ def train_document(training: Training) -> dict[str, Any]:
 
 def training_settings(training: Training) -> dict[str, Any]:
     """The worker's config."""
-    extras = {**training.algorithm.extras, **training.extras}
-    if training.use_gpu:
-        extras["cuda"] = True
-    if training.parameters:
-        extras["algo_params"] = dict(training.parameters)
-    known = {
-        "env_id": training.env_id or None,
-        "total_timesteps": training.total_timesteps,
-        "seed": training.seed,
-    }
-    given = {name: value for name, value in known.items() if value is not None}
-    return {"algo": training.algorithm.name, "extras": extras, **given}
+    return TrainRequest(
+        algo=training.algorithm.name,
+        env_id=training.env_id or None,
+        total_timesteps=training.total_timesteps,
+        seed=training.seed,
+        parameters=training.parameters,
+        use_gpu=training.use_gpu,
+        warm_start=training.warm_start or None,
+        extras={**training.algorithm.extras, **training.extras},
+    ).settings()
 
 
-class Obstacle(NamedTuple):
+class SpaceMismatch(NamedTuple):
     """Spaces that an algorithm cannot handle."""
 
     what: str  # "actions" or "observations"
@@ -113,14 +113,14 @@ class Obstacle(NamedTuple):
     handled: tuple[str, ...]
 
 
-def obstacle(algorithm: AlgorithmInfo, environment: EnvironmentInfo) -> Obstacle | None:
+def space_mismatch(algorithm: AlgorithmInfo, environment: EnvironmentInfo) -> SpaceMismatch | None:
     """What keeps the algorithm from training there, as far as the catalogue can tell."""
     for kind, handled, what in (
         (environment.action_kind, algorithm.action_spaces, "actions"),
         (environment.observation_kind, algorithm.observation_spaces, "observations"),
     ):
         if kind in _PLAIN_KINDS and handled and kind not in handled:
-            return Obstacle(what, kind, handled)
+            return SpaceMismatch(what, kind, handled)
     return None
 
 
@@ -132,7 +132,7 @@ def check_fit(
     What the catalogue does not know is left to the worker, which looks at the real spaces.
     """
     known = next((item for item in environments if item.id == env_id), None)
-    found = None if known is None else obstacle(algorithm, known)
+    found = None if known is None else space_mismatch(algorithm, known)
     if found is not None:
         raise ConfigError(
             f"{algorithm.name} cannot train on {env_id}: it needs {' or '.join(found.handled)} "
@@ -202,3 +202,54 @@ def parse_seeds(text: str) -> list[int]:
             field="seeds",
         )
     return seeds
+
+
+@dataclass(frozen=True)
+class WorkerRun:
+    """None is whatever the worker says it needs; of memory, as much as it takes."""
+
+    worker: str
+    capabilities: WorkerCapabilities
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    cpus: int | None = None
+    memory_mb: int | None = None
+    gpus: int | None = None
+    priority: int | None = None
+    retries: int | None = None
+    max_steps: int | None = None
+    max_duration_s: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def worker_document(run: WorkerRun) -> dict[str, Any]:
+    capabilities = run.capabilities
+    gpus = run.gpus if run.gpus is not None else int(capabilities.requires_gpu)
+    schedule = {"max_steps": run.max_steps, "max_duration_seconds": run.max_duration_s}
+    document: dict[str, Any] = {
+        "run_name": run.name or default_name(run.worker, run.settings),
+        "entry_point": run.worker,
+        "arguments": [],
+        "environment": dict(run.environment),
+        "resources": {
+            "cpus": run.cpus if run.cpus is not None else capabilities.cpu_cores,
+            **memory_request(run.memory_mb),
+            "gpus": {"requested": gpus, "mandatory": gpus > 0},
+        },
+        "artifacts": {},
+        "metadata": {"worker": {"config": dict(run.settings)}},
+        "schedule": {name: value for name, value in schedule.items() if value is not None},
+    }
+    if run.priority is not None:
+        document["priority"] = run.priority
+    if run.retries is not None:
+        if run.retries < 0:
+            raise ConfigError("--retries is negative", hint="0 means no second attempt")
+        document["retry"] = {"max_attempts": run.retries + 1}
+    return document
+
+
+def default_name(worker: str, settings: Mapping[str, Any]) -> str:
+    """Worker, environment and seed, as far as known."""
+    known = [worker, settings.get("env_id"), settings.get("seed")]
+    return label("-".join(str(part) for part in known if part is not None))

@@ -1,1 +1,1 @@
-"""The desktop workbench. `state/` is plain Python; everything else shows it with Qt."""
+"""The desktop workbench, by feature. `state/` and every `model` know no Qt."""

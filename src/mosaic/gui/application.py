@@ -11,16 +11,15 @@ from PySide6.QtWidgets import QApplication
 
 from mosaic import __version__
 from mosaic.client.async_trainer_client import AsyncTrainerClient
-from mosaic.gui.async_bridge import AsyncBridge
-from mosaic.gui.commands import Commands
-from mosaic.gui.feeds import Feeds
-from mosaic.gui.run_actions import RunActions
+from mosaic.gui.services.async_bridge import AsyncBridge
+from mosaic.gui.services.feeds import Feeds
+from mosaic.gui.services.run_actions import RunActions
+from mosaic.gui.services.unexpected_errors import UnexpectedErrors
+from mosaic.gui.services.workbench import Commands, Workbench
 from mosaic.gui.shell.main_window import MainWindow
 from mosaic.gui.state.notices import notice_of
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.theme.theme import SYSTEM, Theme
-from mosaic.gui.unexpected_errors import UnexpectedErrors
-from mosaic.gui.workbench import Workbench
 from mosaic.logs import get_logger, log_to_file
 from mosaic.paths import Home
 

@@ -19,15 +19,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mosaic.contracts.ledger import NO_STEP, RECORDED
-from mosaic.injection.episode_file import EpisodeFile
+from mosaic.injection.episode_file import EpisodeFile, Numbered
 from mosaic.injection.ledger_writer import LedgerWriter
-from mosaic.injection.packing import Numbered
-from mosaic.injection.series import Finished, Series
-from mosaic.injection.tape import BYTES_PER_STEP, Recorded
+from mosaic.injection.tape import BYTES_PER_STEP, Finished, Recorded, Series
 
 MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
 _MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
@@ -93,7 +91,8 @@ class Bridge:
         recorded: Recorded | Series | None = None,
     ) -> None:
         # Thousands a second, where episodes are short: as little as possible is done here.
-        number = self._next_number()
+        next_number = self._next_number
+        number = next_number()
         if type(recorded) is Series:
             recorded.numbers.append(number)
             if recorded.is_announced or self._hand_over(number, recorded, len(recorded.rewards)):
@@ -205,19 +204,18 @@ class Bridge:
         return True
 
     def _record(self) -> None:
-        if not self._recorded or self._file is None:
-            return
-        waiting: list[Finished | Numbered] = []
-        all_steps = 0
-        for _ in range(len(self._recorded)):
+        if self._recorded and self._file is not None:
+            recorded = self._take_recorded(len(self._recorded))
+            self._file.write(self._ledger.number, recorded)
+            for _ in recorded:
+                pass  # a file that has come to its end does not want it
+
+    def _take_recorded(self, count: int) -> Iterator[Finished | Numbered]:
+        """One after the other: the memory of one is free for the next."""
+        for _ in range(count):
             number, recorded, steps = self._recorded.popleft()
-            if isinstance(recorded, Series):
-                waiting.append(recorded.take())
-            else:
-                waiting.append((number, recorded))
-            all_steps += steps
-        self._file.write(self._ledger.number, waiting)
-        self._written_steps += all_steps
+            yield recorded.take() if isinstance(recorded, Series) else (number, recorded)
+            self._written_steps += steps
 
     def _write(self, line: bytes) -> bool:
         fd = self._fd

@@ -12,8 +12,7 @@ from typing import Any
 
 from mosaic.contracts.ledger import EVALUATION, TRUNCATED
 from mosaic.fastlane.slot_writer import Metrics
-from mosaic.injection.series import Series
-from mosaic.injection.tape import NOTHING, Recorded, Tape
+from mosaic.injection.tape import NOTHING, Recorded, Series, Tape
 
 _ROLLING = 100  # episodes
 
@@ -146,15 +145,15 @@ class EnvWatch:
         if (terminated or truncated) and not self._is_over:  # a script may step on without a reset
             self._is_over = True
             recorded = None
-            kept = len(self.rewards)
-            if kept > self.first:
-                rewards = self.rewards[self.first :]
-                self.steps += kept - self.first
+            steps, total = self.steps, self.total
+            kept, first = len(self.rewards), self.first
+            if kept > first:
+                rewards = self.rewards[first:]
                 self.first = kept
-                self.total += _total_of(rewards, self._zero)
+                self.steps = steps = steps + kept - first
+                self.total = total = total + _total_of(rewards, self._zero)
                 if self.tape is not None:
                     recorded = self.tape.end(terminated, truncated)
-            total = self.total
             if type(total) is not float:
                 total = self._finished(total)
             self.episodes += 1
@@ -162,7 +161,8 @@ class EnvWatch:
             flags = 0 if terminated else TRUNCATED
             if self.is_evaluation:
                 flags |= EVALUATION
-            self._report(total, self.steps, self.number, flags, recorded)
+            report = self._report
+            report(total, steps, self.number, flags, recorded)
         if self.tap.is_due:
             self.last_reward = float(reward)
             self.tap.show()
@@ -185,7 +185,7 @@ class EnvWatch:
         return type(None), ()
 
 
-def within(outer: EnvWatch | None) -> EnvWatch:
+def inner_watch(outer: EnvWatch | None) -> EnvWatch:
     """For a wrapper that does not count, inside the one that does or beside all of them."""
     return EnvWatch(-1, _nobody, outer or _NO_WATCH)
 

@@ -8,17 +8,128 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.episode_series import WORD_BYTES, pcg64_state, rows_of, short_column
 from mosaic.contracts.process_recording import Packed, pack_episodes, process_file_name
 from mosaic.contracts.recording_file import BlockKind, pack_block
-from mosaic.injection.packing import Numbered, packed, packed_series
-from mosaic.injection.series import Finished
+from mosaic.injection.tape import UNEVEN, Finished, Recorded, packed_state, state_columns
+
+# -- Episodes from a tape as they are stored: facts as JSON, actions and rewards as bytes
+
+_JSON = {True: "true", False: "false"}
+Numbered = tuple[int, Recorded]
+
+
+def packed_series(episodes: Finished, environment: int) -> Packed:
+    """`environment` is its place in the table of the block.
+
+    Raises TypeError, ValueError or OverflowError where one of them cannot be stored.
+    """
+    was, dtype, data = _numbers(episodes.actions)
+    states = state_columns(episodes.rows, episodes.row_bytes, episodes.start_bytes)
+    columns = [short_column(column, WORD_BYTES) for column in states]
+    columns += (
+        _lengths(episodes.lengths),
+        short_column(episodes.terminated, 1),
+        short_column(episodes.truncated, 1),
+        data,
+        _rewards(episodes.rewards),
+    )
+    series = f'"series":{{"numbers":{rows_of(episodes.numbers)}}}'
+    facts = f'{{"environment":{environment},{series},{_form_text(was, dtype)}}}'
+    return Packed(facts, columns)
+
+
+def _lengths(lengths: list[int]) -> bytes:
+    try:
+        return bytes(lengths)
+    except ValueError:  # beyond a byte
+        return _bytes("I", lengths)
+
+
+def _rewards(rewards: list[Any]) -> bytes:
+    """One of them, where all are equal: as in many environments, and told apart in no time."""
+    first = rewards[0]
+    # A zero may have another sign than the others.
+    if type(first) is float and first == rewards[-1] != 0 and rewards.count(first) == len(rewards):
+        return _bytes("d", rewards[:1])
+    return _bytes("d", rewards)
+
+
+def packed(recorded: Recorded, number: int, environment: int) -> Packed:
+    """One episode; arguments and errors are those of `packed_series`."""
+    _, start, form, actions, rewards, terminated, truncated = recorded
+    if form is None:
+        was, dtype, data = _numbers(actions)
+        count = len(actions)
+        shown = _form_text(was, dtype)
+    elif "json" in form:
+        data, count = b"", len(actions)
+        shown = f'"actions":{json.dumps(plain(actions))}'
+    else:
+        data = bytes(actions)
+        size = int(form["dtype"][2:]) * math.prod(form["shape"])
+        count = len(data) // size if size and len(data) % size == 0 else -1
+        shown = f'"dtype":"{form["dtype"]}","shape":{form["shape"]}'
+    if count != len(rewards):
+        raise ValueError(UNEVEN)
+    beginning = start
+    if isinstance(start, bytes):
+        beginning = {"random_state": pcg64_state(packed_state(start))}
+    start_text = json.dumps(plain(beginning))
+    facts = (
+        f'{{"number":{number},"environment":{environment},"start":{start_text},'
+        f'"terminated":{_JSON[bool(terminated)]},"truncated":{_JSON[bool(truncated)]},{shown}}}'
+    )
+    return Packed(facts, (data, _bytes("d", rewards)))
+
+
+def plain(value: Any) -> Any:
+    """What JSON can say, of dictionaries, lists, arrays and numbers. Raises TypeError."""
+    if value is None or type(value) in (str, bool, int, float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _form_text(was: str, dtype: str) -> str:
+    return f'"was":"{was}","dtype":"{dtype}","shape":[]'
+
+
+def _numbers(actions: list[Any]) -> tuple[str, str, bytes]:
+    """What they were for the script, the type in which they are kept, and their bytes."""
+    first = actions[0]
+    dtype = getattr(first, "dtype", None)
+    was: str = type(first).__name__ if dtype is None else dtype.str
+    if isinstance(first, float) or "f" in was[:2]:
+        return was, "<f8", _bytes("d", actions)
+    try:
+        return was, "|u1", bytes(actions)
+    except ValueError:  # beyond a byte
+        return was, "<i8", _bytes("q", actions)
+
+
+def _bytes(code: str, numbers: list[Any]) -> bytes:
+    values = array(code, numbers)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values.tobytes()
+
+
+# -- The file
 
 DEFAULT_LIMIT = 1_000_000_000  # of all files of the attempt
 _LEVEL = 1  # of zlib: more takes three times as long and saves a tenth
@@ -41,7 +152,7 @@ class EpisodeFile:
         self._written = 0
         self._total, self._counted_at = 0, -_COUNTED_EVERY
 
-    def write(self, process: int, episodes: Sequence[Finished | Numbered]) -> None:
+    def write(self, process: int, episodes: Iterable[Finished | Numbered]) -> None:
         """Episodes and their numbers in this process, which after a fork is another one.
 
         Never raises.
@@ -114,13 +225,13 @@ class EpisodeFile:
     def _write(self, block: bytes) -> None:
         fd = self._open()
         try:
-            size = os.fstat(fd).st_size
             view = memoryview(block)
             try:
                 while view:
                     view = view[os.write(fd, view) :]
             except OSError:
-                os.ftruncate(fd, size)  # room for others, and no torn block
+                # Room for others, and no torn block. Nobody else appends to this file.
+                os.ftruncate(fd, os.fstat(fd).st_size - (len(block) - len(view)))
                 raise
         finally:
             os.close(fd)

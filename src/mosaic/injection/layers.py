@@ -17,7 +17,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from mosaic.injection.complaints import Complaints
-from mosaic.injection.env_watch import EnvWatch, within
+from mosaic.injection.env_watch import EnvWatch, inner_watch
 from mosaic.injection.purpose import is_kept_for_evaluation
 from mosaic.injection.watches import Watches, innermost
 
@@ -29,6 +29,7 @@ _ORIGINAL = "_mosaic_original"  # of a method in place of which ours stands
 class Layers:
     def __init__(self, watches: Watches, complaints: Complaints) -> None:
         self._watches, self._complaints = watches, complaints
+        self._begin_episode = watches.begin_episode
         self._counting: dict[type, Step] = {}  # and the step it had before
         self._special: dict[type, Callable[..., Step]] = {}
         self._resets: set[CodeType] = set()  # our own
@@ -46,7 +47,7 @@ class Layers:
 
     def follow_reset(self, kind: type, *, is_innermost: bool = False) -> None:
         written: Any = kind.__dict__.get("reset")
-        if written is None or as_written(written) is not written:
+        if written is None or original_method(written) is not written:
             return  # it has none of its own, or one that is followed
         original = as_function(written)
         known = self._watches.known
@@ -71,25 +72,34 @@ class Layers:
                     watch.is_resetting = False
 
         def usual_reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
-            """The same, where arguments need not be gathered first."""
+            """The same, where arguments need not be gathered first, as fast as it can be: in many
+            environments episodes are short."""
             if layers is None:
                 return original(self, seed=seed, options=options)
             mine = known.get(id(self)) if is_innermost else getattr(self, "_mosaic_watch", None)
-            if mine is not None and (mine.outer or mine).is_resetting:
+            if mine is None or mine.is_new:
+                if mine is not None and (mine.outer or mine).is_resetting:
+                    return original(self, seed=seed, options=options)
+                watch = layers._begin(self, mine)
+                if watch is None:
+                    return original(self, seed=seed, options=options)
+            elif mine.is_resetting:
                 return original(self, seed=seed, options=options)
-            watch = layers._begin(self, mine)
-            if watch is not None and watch.tape is not None:
-                watch.tape.begin(seed, options)
+            else:
+                watch = mine
+                begin_episode = layers._begin_episode
+                begin_episode(watch)
             try:
+                if watch.tape is not None:
+                    watch.tape.begin(seed, options)
                 return original(self, seed=seed, options=options)
             finally:
-                if watch is not None:
-                    watch.is_resetting = False
+                watch.is_resetting = False
 
         is_usual = _names_and_defaults(original) == _names_and_defaults(usual_reset)
         followed = usual_reset if is_usual else reset
         self._resets.add(followed.__code__)
-        kind.reset = in_place_of(written, followed)  # type: ignore[attr-defined]
+        kind.reset = replacement_for(written, followed)  # type: ignore[attr-defined]
 
     def follow_class_of(self, env: Any) -> None:
         """For one that is of no library, so that its classes are not known."""
@@ -119,12 +129,12 @@ class Layers:
     def _begin(self, env: Any, mine: EnvWatch | None) -> EnvWatch | None:
         """The outermost reset of an environment begins; None when it is not to be watched."""
         if mine is not None and mine.outer is None and not mine.is_new:
-            mine.start_episode(self._watches.begins_evaluation(mine))
+            self._begin_episode(mine)
             return mine
         try:
             watch = self._watch_of(env)
             if watch is not None:
-                watch.start_episode(self._watches.begins_evaluation(watch))
+                self._begin_episode(watch)
         except Exception as error:  # noqa: BLE001  # the script resets its environment anyway
             self._watches.not_counted(env, error)
             return None
@@ -145,7 +155,7 @@ class Layers:
             # A wrapper that is seen for the first time. Not the innermost one: Python finds the
             # attributes of an object more slowly once there are more than thirty.
             if env is not unwrapped:
-                object.__setattr__(env, "_mosaic_watch", within(watch))
+                object.__setattr__(env, "_mosaic_watch", inner_watch(watch))
             return None
         if watch.owner is None or watch.owner() is not env:
             self._hand_over(watch, env)
@@ -165,7 +175,7 @@ class Layers:
     def _hand_over(self, watch: EnvWatch, env: Any) -> None:
         before = None if watch.owner is None else watch.owner()
         if before is not None:
-            object.__setattr__(before, "_mosaic_watch", within(watch))
+            object.__setattr__(before, "_mosaic_watch", inner_watch(watch))
         kind = next((kind for kind in type(env).__mro__ if "step" in kind.__dict__), None)
         if kind is None:
             raise TypeError("its class has no step")
@@ -179,7 +189,7 @@ class Layers:
         if kind in self._counting:
             return
         # Of another class that counts, it may be: as it was written.
-        self._counting[kind] = as_written(kind.__dict__["step"])
+        self._counting[kind] = original_method(kind.__dict__["step"])
         # A wrapper may inherit from another one that counts as well: those look twice.
         related = [
             other for other in self._counting if issubclass(kind, other) or issubclass(other, kind)
@@ -187,7 +197,7 @@ class Layers:
         for other in related:
             written = self._counting[other]
             step = self._counted(as_function(written), other, has_relatives=len(related) > 1)
-            other.step = in_place_of(written, step)  # type: ignore[attr-defined]
+            other.step = replacement_for(written, step)  # type: ignore[attr-defined]
 
     def _counted(self, original: Step, kind: type, *, has_relatives: bool) -> Step:
         watches = self._watches
@@ -196,7 +206,7 @@ class Layers:
             # It has no watch, or that of the one it is a copy of (None): not reset since.
             if env.__dict__.get("_mosaic_watch") is not None:
                 watches.not_counted(env, error)
-            object.__setattr__(env, "_mosaic_watch", within(None))
+            object.__setattr__(env, "_mosaic_watch", inner_watch(None))
 
         is_old = kind.__module__.split(".")[0] == "gym"
         if has_relatives or is_old or not _takes_only_an_action(original):
@@ -231,15 +241,17 @@ def counting_and_recording(original: Step, unwatched: Unwatched) -> Step:
     def step(self: Any, action: Any) -> Any:
         try:
             watch = self._mosaic_watch
-            watch.acted(action)
+            acted = watch.acted  # called as `watch.acted(…)`, it is found four times as slowly
+            acted(action)
         except Exception as error:  # noqa: BLE001  # the script goes on
-            watch = not_recorded(self, error, unwatched)
+            watch = count_unrecorded(self, error, unwatched)
         result = original(self, action)
         try:
             try:
-                watch.earned(result[1])
+                earned = watch.earned
+                earned(result[1])
             except Exception as error:  # noqa: BLE001  # counting goes on
-                not_recorded(self, error, unwatched).count(result[1])
+                count_unrecorded(self, error, unwatched).count(result[1])
             if result[2] or result[3] or watch.tap.is_due:
                 watch.notice(result[1], result[2], result[3])
         except Exception as error:  # noqa: BLE001  # the script goes on
@@ -249,7 +261,7 @@ def counting_and_recording(original: Step, unwatched: Unwatched) -> Step:
     return step
 
 
-def not_recorded(env: Any, error: Exception, unwatched: Unwatched) -> EnvWatch:
+def count_unrecorded(env: Any, error: Exception, unwatched: Unwatched) -> EnvWatch:
     """What the step did is counted, at least; returns where."""
     watch: EnvWatch | None = env.__dict__.get("_mosaic_watch")
     if watch is None:  # a copy, not reset since
@@ -271,7 +283,7 @@ def counting_any(original: Step, layer: type, unwatched: Unwatched) -> Step:
             if watch.layer is layer:
                 watch.acted(args[0] if args else kwargs["action"])
         except Exception as error:  # noqa: BLE001  # the script goes on
-            not_recorded(self, error, unwatched)
+            count_unrecorded(self, error, unwatched)
         result = original(self, *args, **kwargs)
         try:
             watch = self._mosaic_watch
@@ -279,7 +291,7 @@ def counting_any(original: Step, layer: type, unwatched: Unwatched) -> Step:
                 try:
                     watch.earned(result[1])
                 except Exception as error:  # noqa: BLE001  # counting goes on
-                    not_recorded(self, error, unwatched).count(result[1])
+                    count_unrecorded(self, error, unwatched).count(result[1])
                 terminated, truncated = result[2], len(result) == 5 and result[3]
                 if terminated or truncated or watch.tap.is_due:
                     watch.notice(result[1], terminated, truncated)
@@ -290,14 +302,14 @@ def counting_any(original: Step, layer: type, unwatched: Unwatched) -> Step:
     return step
 
 
-def in_place_of(written: Any, ours: Step) -> Step:
+def replacement_for(written: Any, ours: Step) -> Step:
     """Our method, as the one in whose place it stands to whoever looks at it."""
     wrapped = functools.wraps(written)(ours)
     setattr(wrapped, _ORIGINAL, written)
     return wrapped
 
 
-def as_written(method: Any) -> Any:
+def original_method(method: Any) -> Any:
     """A method of a class without ours in its place."""
     return method.__dict__.get(_ORIGINAL, method) if isinstance(method, FunctionType) else method
 
@@ -326,3 +338,54 @@ def _one_action(self: Any, action: Any) -> None:
 def _names_and_defaults(function: Step) -> list[tuple[Any, ...]]:
     parameters = inspect.signature(function).parameters.values()
     return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters]
+
+
+Look = Callable[[type], None]
+
+
+class Subclasses:
+    """Every class below one of a library, those that there are and those to come."""
+
+    def __init__(self, complaints: Complaints) -> None:
+        self._complaints = complaints
+        self._followed: list[tuple[type, Look]] = []
+
+    def follow(self, base: Any, look: Look) -> None:
+        """`look` gets each class once it is made, or twice: see `filled`."""
+        self._followed.append((base, look))
+        for kind in _below(base):
+            self._look_at(kind, look)
+        original = base.__dict__.get("__init_subclass__")
+        subclasses = self
+
+        def __init_subclass__(cls: Any, /, **kwargs: Any) -> None:  # noqa: N807
+            if original is None:
+                super(base, cls).__init_subclass__(**kwargs)
+            else:
+                original.__get__(None, cls)(**kwargs)
+            subclasses._look_at(cls, look)
+
+        base.__init_subclass__ = classmethod(__init_subclass__)
+
+    def filled(self, kind: type) -> None:
+        """Unpickled classes are made empty and get their methods later."""
+        for base, look in self._followed:
+            if issubclass(kind, base):
+                self._look_at(kind, look)
+
+    def _look_at(self, kind: type, look: Look) -> None:
+        try:
+            look(kind)
+        except Exception as error:  # noqa: BLE001  # the script has its class all the same
+            self._complaints.say(f"following {kind.__name__}", error)
+
+
+def _below(base: type) -> list[type]:
+    found: dict[type, None] = {}
+    waiting: list[type] = base.__subclasses__()
+    while waiting:
+        kind = waiting.pop()
+        if kind not in found:
+            found[kind] = None
+            waiting += kind.__subclasses__()
+    return list(found)

@@ -11,6 +11,7 @@ import errno
 import itertools
 import mmap
 import os
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -50,7 +51,7 @@ _SIZE = RECORD.size
 _write_record = RECORD.pack_into
 
 
-class Book:
+class OpenLedger:
     """What belongs together of one ledger: replaced as a whole, so that no thread sees half of it.
 
     `take` gives out places, one after the other; those below `room` have memory.
@@ -77,7 +78,7 @@ class LedgerWriter:
 
     def start_over(self) -> None:
         """With another ledger: after a fork this one is the parent's."""
-        self._book = Book(is_over=not self._folder)
+        self._book = OpenLedger(is_over=not self._folder)
         self._lose_value: Callable[[], int] = itertools.count(1).__next__
         self._lose_episode: Callable[[], int] = itertools.count(1).__next__
         self._steps_before = self._all_steps = 0
@@ -93,7 +94,8 @@ class LedgerWriter:
         number = book.name_numbers.get(name)
         if number is None:
             number = self._write_name(book, name)
-        place = book.take()
+        take = book.take
+        place = take()
         if place >= book.room and not self._grow(book, place):
             self._count_lost(book, LOST_VALUES, self._lose_value)
             return
@@ -102,14 +104,17 @@ class LedgerWriter:
 
     def episode(self, number: int, total: float, length: int, environment: int, flags: int) -> None:
         book = self._book
-        place = book.take()
+        take = book.take
+        place = take()
         if place >= book.room and not self._grow(book, place):
             self._count_lost(book, LOST_EPISODES, self._lose_episode)
             return
-        if length > MAX_LENGTH or environment > MAX_ENVIRONMENT:
-            length, environment = min(length, MAX_LENGTH), min(environment, MAX_ENVIRONMENT)
         offset = HEAD_BYTES + place % RING_RECORDS * _SIZE
-        _write_record(book.memory, offset, number, total, length, environment, flags, EPISODE)
+        try:
+            _write_record(book.memory, offset, number, total, length, environment, flags, EPISODE)
+        except struct.error:  # asked afterwards: it costs each of thousands a second nothing
+            length, environment = min(length, MAX_LENGTH), min(environment, MAX_ENVIRONMENT)
+            _write_record(book.memory, offset, number, total, length, environment, flags, EPISODE)
 
     def steps(self, count: int) -> None:
         """Environment steps of this process so far."""
@@ -126,7 +131,7 @@ class LedgerWriter:
         if book.memory is not None:
             FLAG.pack_into(book.memory, CLOSED, 1)
 
-    def _write_name(self, book: Book, name: str) -> int:
+    def _write_name(self, book: OpenLedger, name: str) -> int:
         """Other threads know its number only when it is written."""
         text = name.encode("utf-8", "replace")[:MAX_NAME_BYTES]
         number = book.take_name()
@@ -141,11 +146,11 @@ class LedgerWriter:
         book.name_numbers[name] = number
         return number
 
-    def _count_lost(self, book: Book, counter: int, lose: Callable[[], int]) -> None:
+    def _count_lost(self, book: OpenLedger, counter: int, lose: Callable[[], int]) -> None:
         if book.memory is not None:
             COUNTER.pack_into(book.memory, counter, lose())
 
-    def _grow(self, book: Book, place: int) -> bool:
+    def _grow(self, book: OpenLedger, place: int) -> bool:
         """Make room up to this place and beyond; False when there is none, from then on."""
         # Not for ever: a signal handler may have interrupted this very thread in here.
         growing = self._growing
@@ -161,7 +166,7 @@ class LedgerWriter:
             growing.release()
         return place < book.room
 
-    def _reserve_next(self, book: Book) -> None:
+    def _reserve_next(self, book: OpenLedger) -> None:
         if book.memory is None:
             self._make(book)
         # The first window is taken in two parts.
@@ -177,7 +182,7 @@ class LedgerWriter:
             os.close(fd)
         book.room = first + count
 
-    def _make(self, book: Book) -> None:
+    def _make(self, book: OpenLedger) -> None:
         number = time.time_ns() // 1000  # unlike a process id, not given twice
         for candidate in range(number, number + _TRIES):
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -1,9 +1,11 @@
-"""How an environment was made, as far as it can be made again: by its id, with JSON arguments."""
+"""Which environments a script makes, and how each was made, as far as it can be made again."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 # Wrappers that pass actions and rewards on as they are. Others change what the environment gets or
@@ -23,7 +25,7 @@ class NotRecordableError(Exception):
     """Its text says why, for people."""
 
 
-def how_it_was_made(env: Any) -> dict[str, Any]:
+def creation_settings(env: Any) -> dict[str, Any]:
     """`env` is a stack of wrappers; the answer is the settings of the replay maker.
 
     Looks and changes nothing: `env.spec` of a wrapper, for example, would remember what it is
@@ -86,3 +88,23 @@ def _entry_point(entry_point: Any) -> str:
     if entry_point.startswith("__main__:") or "<" in entry_point or ":" not in entry_point:
         raise NotRecordableError("only the script itself can make it")
     return str(entry_point)
+
+
+_MOST = 20  # a script may make as many as it likes
+
+
+class EnvironmentNames:
+    """Tells which environments a script uses, by the ids Gymnasium knows them by."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._told: set[str] = set()
+
+    def seen(self, environment: Any) -> None:
+        """An environment, or a vector of them, that was not there before."""
+        env_id = None
+        with contextlib.suppress(Exception):  # whatever the script calls `spec`
+            env_id = environment.spec.id
+        if isinstance(env_id, str) and env_id not in self._told and len(self._told) < _MOST:
+            self._told.add(env_id)
+            self._tell(env_id)

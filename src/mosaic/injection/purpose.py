@@ -35,7 +35,7 @@ _ENVIRONMENT = re.compile(
     r"_*(eval|evaluation|test|val|valid|validation)_(\w+_)?v?(env|envs|environment|environments)"
 )
 
-_MOST_FRAMES = 60  # of the stack, from the reset outwards
+_FRAMES = range(60)  # of the stack, from the reset outwards
 _NEAREST_FRAMES = 12  # whose variables are looked at
 _MOST_CODES = 10_000
 
@@ -68,12 +68,17 @@ class Purposes:
         self._known: dict[int, str | None] = {}  # by the id of a function's code
         self._codes: list[CodeType] = []  # which is its own as long as it is kept
 
-    def is_evaluation(self, *, is_kept_for_it: bool = False) -> bool:
-        """The innermost function that says anything decides. Takes about a microsecond."""
+    def is_evaluation(self, *, is_kept_for_it: bool = False, callers: int = 1) -> bool:
+        """The innermost function that says anything decides. Takes about a microsecond, and less
+        where as many `callers` as are our own need not be looked at: from Python 3.11 on a frame
+        is made for each one that is."""
         known = self._known.get
         purpose: str | None = None
-        frame: FrameType | None = sys._getframe(1)
-        for _ in range(_MOST_FRAMES):
+        try:
+            frame: FrameType | None = sys._getframe(callers)
+        except ValueError:
+            frame = None  # nobody but us: it is called by a thread
+        for _ in _FRAMES:
             if frame is None:
                 break
             purpose = known(id(frame.f_code), _UNKNOWN)

@@ -15,9 +15,18 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mosaic.fastlane.gl_probe import NO_GL, gl_backend
-from mosaic.fastlane.mujoco_drawing import plain_drawing
-from mosaic.injection.headless import drawing_variables
+from mosaic.fastlane.drawing import NO_GL, gl_backend, plain_drawing
+
+
+def drawing_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """For SDL, which pygame starts when an environment is first drawn."""
+    # Otherwise SDL takes SIGTERM for itself, and the script can no longer be asked to end.
+    wanted = {"SDL_NO_SIGNAL_HANDLERS": "1"}
+    if not variables.get("DISPLAY") and not variables.get("WAYLAND_DISPLAY"):
+        wanted["SDL_VIDEODRIVER"] = "dummy"
+        wanted["SDL_AUDIODRIVER"] = "dummy"  # it looks for a sound card, loudly
+    return wanted
+
 
 ARRAY = "rgb_array"
 

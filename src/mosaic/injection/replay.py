@@ -14,9 +14,8 @@ from typing import Any
 
 from mosaic.contracts.replay import EpisodeStart, Moment, ReplayEnvironment
 from mosaic.errors import WorkerError
-from mosaic.injection.headless import drawing_variables
 from mosaic.injection.made_environment import SPARES
-from mosaic.injection.rendering import Renderer, reason_without_view
+from mosaic.injection.rendering import Renderer, drawing_variables, reason_without_view
 
 _SETTINGS = {"env_id", "kwargs", "max_episode_steps", "entry_point"}
 _BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")

@@ -1,36 +1,49 @@
-"""Session: what the hooks of one process share."""
+"""What the hooks of one process share, until the very end of the process."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from mosaic.fastlane.gl_probe import NO_GL
+from mosaic.fastlane.drawing import NO_GL
 from mosaic.fastlane.lane import Lane
 from mosaic.fastlane.settings import read_settings
 from mosaic.injection.bridge import Bridge
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.episode_file import DEFAULT_LIMIT, EpisodeFile
-from mosaic.injection.layers import Layers
-from mosaic.injection.leaving import before_leaving
-from mosaic.injection.subclasses import Subclasses
-from mosaic.injection.variables import (
-    ATTEMPT,
-    BRIDGE,
-    COMPATIBILITY,
-    RECORDING_LIMIT,
-    RECORDINGS,
-)
+from mosaic.injection.layers import Layers, Subclasses
+from mosaic.injection.variables import ATTEMPT, BRIDGE, COMPATIBILITY, RECORDING_LIMIT, RECORDINGS
 from mosaic.injection.vector_watch import VectorLayers
 from mosaic.injection.watches import Watches
 
+_WAYS_OUT = ("_exit", "execv", "execve")  # the other kinds of exec end in these two
 
-class Session:
+
+def call_before_exit(call: Callable[[], None]) -> None:
+    for name in _WAYS_OUT:
+        setattr(os, name, _after(call, getattr(os, name)))
+
+
+def _after(call: Callable[[], None], leave: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(leave)
+    def leaving(*args: Any, **kwargs: Any) -> Any:
+        with contextlib.suppress(Exception):
+            call()
+        return leave(*args, **kwargs)
+
+    return leaving
+
+
+class HookSession:
     def __init__(self, variables: Mapping[str, str], complaints: Complaints) -> None:
         self.complaints = complaints
         self.is_compatible = variables.get(COMPATIBILITY, "") == "1"
         episode_file = self._episode_file(variables)
         self.bridge = Bridge(variables.get(BRIDGE, ""), episode_file=episode_file)
-        before_leaving(self.bridge.close)
+        call_before_exit(self.bridge.close)
         self._noted: set[str] = set()
         settings = read_settings(variables)
         lane = Lane(settings, self._no_view) if settings.is_on else None

@@ -1,23 +1,194 @@
 """Tape: how the current episode of an environment began, what was done and what it brought.
 
-A step costs no more than counting it: actions and rewards are appended to lists by C functions, and
-the rewards are what counts. All else happens when an episode ends, most of it in another thread.
-Episodes that begin without arguments and whose actions are numbers, of which thousands may come in
-a second, are appended to one series (`mosaic.injection.series`). Whatever goes wrong here ends the
-recording of the episode, and nothing else.
+A step costs no more than counting it: actions and rewards are appended to lists by C functions,
+and the rewards are what counts. All else happens when an episode ends, most of it in another
+thread. Episodes that begin without arguments and whose actions are numbers, of which thousands may
+come in a second, are appended to one `Series`. Whatever goes wrong here ends the recording of the
+episode, and nothing else.
 """
 
 from __future__ import annotations
 
 import copy
+import ctypes
+import functools
+import struct
 import sys
 import weakref
+from array import array
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Union
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Union
 
-from mosaic.injection.random_state import state_memory
-from mosaic.injection.series import LONG, Series
+from mosaic.contracts.episode_series import PCG64_BYTES, WORD_BYTES, pcg64_state
+
+# -- Short episodes of one environment, one after the other in the same lists
+#
+# One thread appends, without a lock, and another one reads what is finished: that does not change
+# any more. Lists of their own for each episode would cost both threads several times as much, and
+# the garbage collector some more.
+
+LONG = 8000  # steps: with more, an environment has another one
+_LENGTH_BYTES = 4
+
+
+@functools.cache
+def _row(start_bytes: int) -> struct.Struct:
+    """How an episode began, its length, whether it was terminated, and whether it was truncated.
+
+    Bytes without a meaning follow, so that words of eight bytes stay where such words begin.
+    """
+    return struct.Struct(f"={start_bytes}sI??2x")
+
+
+class Finished(NamedTuple):
+    """Some episodes. `rows` are as `_row` has it; of actions and rewards, each has its share."""
+
+    environment: dict[str, Any]
+    numbers: Sequence[int]
+    start_bytes: int
+    rows: bytes
+    actions: list[Any]
+    rewards: list[Any]
+
+    @property
+    def row_bytes(self) -> int:
+        return _row(self.start_bytes).size
+
+    @property
+    def lengths(self) -> list[int]:
+        column = memoryview(self.rows).cast("I")
+        size = self.row_bytes // _LENGTH_BYTES
+        return column[self.start_bytes // _LENGTH_BYTES :: size].tolist()
+
+    @property
+    def terminated(self) -> bytes:
+        return self.rows[self.start_bytes + _LENGTH_BYTES :: self.row_bytes]
+
+    @property
+    def truncated(self) -> bytes:
+        return self.rows[self.start_bytes + _LENGTH_BYTES + 1 :: self.row_bytes]
+
+    def each(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Its number, and the episode as a tape tells those that are of no series."""
+        at = 0
+        rows = _row(self.start_bytes).iter_unpack(self.rows)
+        for number, (start, length, *end) in zip(self.numbers, rows):  # noqa: B905  # Python 3.9
+            actions, rewards = self.actions[at : at + length], self.rewards[at : at + length]
+            yield number, (self.environment, start, None, actions, rewards, *end)
+            at += length
+
+
+class Series:
+    """`stop` is where the last episode that has ended stops, in `actions` and `rewards`.
+
+    Of each one that has ended, the tape adds a row to `rows`, made by `row`. Whoever numbers it
+    appends to `numbers`, which makes it known. `is_announced`: the other thread has yet to `take`
+    what is new. No episode begins here beyond `limit`; when the next one has begun in another
+    series, this one `is_over`.
+    """
+
+    __slots__ = (
+        "_start_bytes",
+        "_taken",
+        "_taken_steps",
+        "actions",
+        "environment",
+        "is_announced",
+        "is_over",
+        "limit",
+        "numbers",
+        "rewards",
+        "row",
+        "rows",
+        "stop",
+    )
+
+    def __init__(self, environment: dict[str, Any], start_bytes: int) -> None:
+        """Of each episode, how it began takes so many bytes."""
+        self.environment = environment
+        self._start_bytes = start_bytes
+        self.row = _row(start_bytes).pack
+        self.rows = bytearray()
+        self.actions: list[Any] = []
+        self.rewards: list[Any] = []
+        self.numbers = array("Q")
+        self.stop = 0
+        self.limit = LONG
+        self.is_announced = self.is_over = False
+        self._taken = self._taken_steps = 0  # episodes, and what they did
+
+    def take(self) -> Finished:
+        """By the other thread: what is new, at least one episode."""
+        self.is_announced = False  # first: what is finished from now on is announced again
+        self.limit = 0  # so that an environment that pauses does not keep what is written
+        is_over = self.is_over  # before anything else is looked at
+        first, self._taken = self._taken, len(self.numbers)
+        size = _row(self._start_bytes).size
+        finished = Finished(
+            self.environment,
+            self.numbers[first : self._taken],
+            self._start_bytes,
+            bytes(self.rows[first * size : self._taken * size]),
+            self.actions,
+            self.rewards,
+        )
+        begin = self._taken_steps
+        self._taken_steps = stop = begin + sum(finished.lengths)
+        if begin == 0 and is_over and len(self.actions) == len(self.rewards) == stop:
+            return finished  # nobody appends to these lists any more
+        return finished._replace(actions=self.actions[begin:stop], rewards=self.rewards[begin:stop])
+
+
+# -- The state of an environment's random numbers, taken thousands of times a second
+#
+# Numpy gives the state of a generator as a dictionary of large integers, which takes 3 µs: more
+# than all else that recording an episode takes. Of its usual generator the state lies at an address
+# that numpy tells for compiled code. Its bytes are copied from there instead, where what they say
+# has been held against the dictionary; anywhere else, the dictionary it is.
+
+# At the address: where the two large numbers are, whether half a number is left, and that half.
+# The numbers follow, after at most this much.
+_POINTER_BYTES, _HALF_BYTES = 8, 8
+_NUMBERS_BYTES = PCG64_BYTES - _HALF_BYTES
+_MOST_BETWEEN = 64
+
+
+def state_memory(generator: Any) -> Any:
+    """An object whose `raw` is the state of this generator whenever it is read, as
+    `packed_state` takes it; None where the memory of this generator is not known.
+
+    To be used as long as the generator lives.
+    """
+    bits = generator.bit_generator
+    module = type(bits).__module__.partition(".")[0]
+    if module != "numpy" or type(bits).__name__ != "PCG64":
+        return None
+    address = int(bits.ctypes.state_address)
+    distance = ctypes.c_uint64.from_address(address).value - address
+    if distance % WORD_BYTES or not _POINTER_BYTES + _HALF_BYTES <= distance <= _MOST_BETWEEN:
+        return None
+    memory = (ctypes.c_char * (distance + _NUMBERS_BYTES)).from_address(address)
+    is_understood = pcg64_state(packed_state(memory.raw)) == bits.state
+    return memory if is_understood else None
+
+
+def packed_state(raw: bytes) -> bytes:
+    """Without where it was."""
+    return raw[_POINTER_BYTES : _POINTER_BYTES + _HALF_BYTES] + raw[-_NUMBERS_BYTES:]
+
+
+def state_columns(rows: bytes, row_bytes: int, state_bytes: int) -> Iterator[bytes]:
+    """What `packed_state` says of the states with which these rows begin: all their first words,
+    then all their second ones, and so on. In C, which takes a tenth of the time."""
+    words = memoryview(rows).cast("Q")
+    size = state_bytes // WORD_BYTES
+    half = _POINTER_BYTES // WORD_BYTES
+    for place in (half, *range(size - _NUMBERS_BYTES // WORD_BYTES, size)):
+        yield words[place :: row_bytes // WORD_BYTES].tobytes()
+
+
+# -- The tape
 
 NOTHING: Callable[[Any], None] = deque(maxlen=0).append  # in place of an append
 BYTES_PER_STEP = 80  # a reward and a reference or two, as Python holds them
@@ -69,40 +240,50 @@ class Tape:
 
     def begin(self, seed: Any, options: Any) -> None:
         """Right before the reset."""
-        watch = self._watch
         try:
             if seed is None and options is None:
-                env: Any = self._env()
+                find = self._env
+                env: Any = find()
                 # The property makes a generator where there is none yet, as the reset would.
                 generator = env._np_random or env.np_random
                 if generator is not self._generator:
                     self._memory, self._generator = state_memory(generator), generator
-                if self._memory is None:
+                    self._series = None
+                memory = self._memory
+                if memory is None:
                     self._start = {"random_state": generator.bit_generator.state}
                 else:
-                    self._start = self._memory.raw
+                    self._start = memory.raw
+                    series = self._series
+                    # More actions: steps of an episode that was given up, or after its end.
+                    if series is not None and len(self._actions) == series.stop < series.limit:
+                        return
                     if self._kind is not None:
-                        series = self._series
-                        # More actions: steps of an episode that was given up, or after its end.
-                        if series is None or not len(self._actions) == series.stop < LONG:
-                            self._begin_series()
+                        self._begin_series()
                         return
             else:
                 self._start = self._beginning(seed, options)
-            self._series = None
-            actions: list[Any] = []
-            rewards: list[Any] = []
-            self._actions, watch.rewards, watch.first = actions, rewards, 0
-            if self._kind is None:
-                watch.acted, watch.earned = self._first_action, self._first_reward
-            else:
-                self._form, watch.acted, watch.earned = None, actions.append, rewards.append
+            self._begin_alone()
         except Exception as error:  # noqa: BLE001  # the script resets its environment anyway
             self.give_up(f"its beginning is unknown ({error})")
 
+    def _begin_alone(self) -> None:
+        watch = self._watch
+        self._series = None
+        actions: list[Any] = []
+        rewards: list[Any] = []
+        self._actions, watch.rewards, watch.first = actions, rewards, 0
+        if self._kind is None:
+            watch.acted, watch.earned = self._first_action, self._first_reward
+        else:
+            self._form, watch.acted, watch.earned = None, actions.append, rewards.append
+
     def _begin_series(self) -> None:
         watch = self._watch
-        self._series = series = Series(self._environment)
+        before, self._series = self._series, Series(self._environment, len(self._memory))
+        if before is not None:
+            before.is_over = True
+        series = self._series
         self._form, self._actions = None, series.actions
         watch.rewards, watch.first = series.rewards, 0
         watch.acted, watch.earned = series.actions.append, series.rewards.append
@@ -121,9 +302,10 @@ class Tape:
             return None
         series, actions = self._series, self._actions
         if series is not None:
-            stop = len(actions)
-            if type(actions[series.stop]) is self._kind and len(series.rewards) == stop:
-                series.ended.append((start, stop, terminated, truncated))
+            first, stop = series.stop, len(actions)
+            if type(actions[first]) is self._kind and len(series.rewards) == stop:
+                row = series.row
+                series.rows += row(start, stop - first, terminated, truncated)
                 series.stop = stop
                 return series
             self.give_up(UNEVEN)
@@ -142,7 +324,7 @@ class Tape:
 
     def part(self) -> None:
         """After a fork: what has ended before is the parent's; this episode goes on here too."""
-        before, self._series = self._series, None
+        before, self._series = self._series, None  # not over: it is another process that has it
         if before is not None and self._start is not None:
             rewards = before.rewards[before.stop :]
             self._begin_series()

@@ -12,7 +12,7 @@ from typing import Any
 
 from mosaic.contracts.ledger import EVALUATION, TRUNCATED
 from mosaic.injection.env_watch import Report
-from mosaic.injection.layers import as_function, as_written, in_place_of
+from mosaic.injection.layers import as_function, original_method, replacement_for
 from mosaic.injection.watches import Watches
 
 NO_VIEW = "its environments are stepped all at once and have no frames of their own"
@@ -88,7 +88,7 @@ class VectorLayers:
         """`began` is called after the `reset` that the class itself has, unless there are
         environments in the vector, which have been reset with it."""
         written: Any = kind.__dict__.get("reset")
-        if written is None or as_written(written) is not written:
+        if written is None or original_method(written) is not written:
             return
         original = as_function(written)
         watches = self._watches
@@ -103,7 +103,7 @@ class VectorLayers:
                     watches.not_counted(self, error)
             return result
 
-        kind.reset = in_place_of(written, reset)  # type: ignore[attr-defined]
+        kind.reset = replacement_for(written, reset)  # type: ignore[attr-defined]
 
     def begin(self, vector: Any, size: int, *, resets_later: bool, step: str = "step") -> None:
         """All of its environments are reset."""
@@ -124,7 +124,7 @@ class VectorLayers:
         if kind in self._counting:
             return
         self._counting.add(kind)
-        written = as_written(kind.__dict__[name])
+        written = original_method(kind.__dict__[name])
         original = as_function(written)
         watches = self._watches
 
@@ -139,7 +139,7 @@ class VectorLayers:
                     watches.not_counted(self, error)
             return result
 
-        setattr(kind, name, in_place_of(written, step))
+        setattr(kind, name, replacement_for(written, step))
 
 
 def has_processes(vector: Any) -> bool:

@@ -9,15 +9,19 @@ from typing import Any, Protocol
 
 from mosaic.fastlane.lane import Lane
 from mosaic.injection.bridge import Bridge
-from mosaic.injection.env_watch import NO_TAP, EnvWatch, within
-from mosaic.injection.environment_names import EnvironmentNames
-from mosaic.injection.made_environment import NotRecordableError, how_it_was_made
+from mosaic.injection.env_watch import NO_TAP, EnvWatch, inner_watch
+from mosaic.injection.made_environment import (
+    EnvironmentNames,
+    NotRecordableError,
+    creation_settings,
+)
 from mosaic.injection.purpose import Purposes
 from mosaic.injection.rendering import Renderer, reason_without_view
 from mosaic.injection.tape import NOTHING, Tape
 
 # Of one environment: an episode of Atari has at most 108,000.
 SILENT_STEPS = 200_000
+_OUR_FRAMES = 3  # between one who resets an environment and the question what for
 _MAX_TAPE_BYTES = 128 * 2**20  # of the unfinished episodes of all environments
 
 
@@ -73,14 +77,17 @@ class Watches:
 
     def add_part(self, unwrapped: Any, outer: EnvWatch) -> None:
         """An environment that another one uses: what it does is the other one's doing."""
-        self._keep(unwrapped, within(outer))
+        self._keep(unwrapped, inner_watch(outer))
 
-    def begins_evaluation(self, watch: EnvWatch) -> bool:
-        """Whether the episode that begins now is one."""
+    def begin_episode(self, watch: EnvWatch) -> None:
+        """Right before the outermost reset of its environment, by our method in its place."""
         self.begun += 1
-        if watch.told_purpose is not None:
-            return watch.told_purpose
-        return self.purposes.is_evaluation(is_kept_for_it=watch.is_kept_for_evaluation)
+        is_evaluation = watch.told_purpose
+        if is_evaluation is None:
+            is_evaluation = self.purposes.is_evaluation(
+                is_kept_for_it=watch.is_kept_for_evaluation, callers=_OUR_FRAMES
+            )
+        watch.start_episode(is_evaluation)
 
     def not_counted(self, env: Any, error: Exception) -> None:
         reason = str(error) or type(error).__name__
@@ -106,7 +113,7 @@ class Watches:
             return
         core = innermost(env)
         try:
-            watch.tape = Tape(watch, how_it_was_made(env), core, self.note)
+            watch.tape = Tape(watch, creation_settings(env), core, self.note)
         except NotRecordableError as error:
             self.note(f"episodes of {type(core).__name__} cannot be replayed: {error}")
         except Exception as error:  # noqa: BLE001  # it is counted all the same

@@ -20,11 +20,9 @@ from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import WorkerError
 from mosaic.fastlane.tiling import Picture
 from mosaic.replay import simulator
-from mosaic.replay.array_values import unpacked_value
-from mosaic.replay.messages import Message
-from mosaic.replay.recording_message import recording_to_message
+from mosaic.replay.messages import Message, recording_to_message, unpacked_value
 from mosaic.replay.simulator_process import SimulatorProcess
-from mosaic.replay.verdict import Verdict, impossible
+from mosaic.replay.verdict import ReplayVerdict, impossible_replay
 
 # Importing a worker's packages takes its time; so may the actions that lead to the beginning.
 START_WAIT_S = 120.0
@@ -125,15 +123,15 @@ class Simulation:
         self._ask(simulator.STREAM, pictures=pictures, observations=observations)
         yield from self._moments()
 
-    def verify(self) -> Verdict:
+    def verify(self) -> ReplayVerdict:
         """Takes what is left of the episode, and says how it compares."""
         try:
             self._ask(simulator.FINISH)
             answer = self._received(self._answer_wait_s)
             self._simulator_at = self.steps
         except WorkerError as error:
-            return impossible(error.message)
-        return Verdict(**answer.values)
+            return impossible_replay(error.message)
+        return ReplayVerdict(**answer.values)
 
     def _ask(self, kind: str, **values: Any) -> None:
         self._process.send(Message(kind, values), self._answer_wait_s)
@@ -180,13 +178,13 @@ def simulate(
             raise
 
 
-def verify(recording: EpisodeRecording) -> Verdict:
+def verify(recording: EpisodeRecording) -> ReplayVerdict:
     """The whole episode compared with its record; never raises for what the environment does."""
     try:
         with Simulation(recording) as simulation:
             return simulation.verify()
     except WorkerError as error:
-        return impossible(error.message)
+        return impossible_replay(error.message)
 
 
 def check_possible(recording: EpisodeRecording) -> None:

@@ -23,12 +23,16 @@ from typing import Any
 
 from mosaic.contracts.replay import EpisodeRecording, ReplayEnvironment
 from mosaic.errors import MosaicError, WorkerError
-from mosaic.files import write_all
-from mosaic.polling import is_readable
-from mosaic.replay.array_values import packed_value
-from mosaic.replay.messages import BrokenMessageError, Message, packed, read_message
+from mosaic.files import is_readable, write_all
+from mosaic.replay.messages import (
+    BrokenMessageError,
+    Message,
+    packed,
+    packed_value,
+    read_message,
+    recording_from_message,
+)
 from mosaic.replay.playback import Playback
-from mosaic.replay.recording_message import recording_from_message
 
 # Requests
 SEEK, STREAM, FINISH = "seek", "stream", "finish"

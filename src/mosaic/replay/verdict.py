@@ -13,7 +13,7 @@ IDENTICAL, DIFFERS, IMPOSSIBLE = "identical", "differs", "impossible"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReplayVerdict:
     kind: str  # IDENTICAL, DIFFERS or IMPOSSIBLE
     sentence: str
     steps: int = 0  # compared
@@ -29,8 +29,8 @@ class Verdict:
         return asdict(self)
 
 
-def impossible(problem: str) -> Verdict:
-    return Verdict(IMPOSSIBLE, f"cannot be simulated: {problem}")
+def impossible_replay(problem: str) -> ReplayVerdict:
+    return ReplayVerdict(IMPOSSIBLE, f"cannot be simulated: {problem}")
 
 
 class Comparison:
@@ -82,8 +82,8 @@ class Comparison:
             )
         return text
 
-    def verdict(self) -> Verdict:
-        return Verdict(
+    def verdict(self) -> ReplayVerdict:
+        return ReplayVerdict(
             IDENTICAL if self.first_step is None else DIFFERS,
             self.sentence,
             self.compared,

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+import os
 import selectors
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mosaic.contracts.run_files import AttemptSpec, ExitRecord, RunFiles
-from mosaic.runhost.attempt_records import DISK_RETRY_S, write_exit, write_live
-from mosaic.runhost.commands import answer
-from mosaic.runhost.control_server import ControlServer
-from mosaic.runhost.host_log import HostLog
-from mosaic.runhost.launch import HANDLED_SIGNALS, Launch
-from mosaic.runhost.machine_memory import machine_memory_mb
-from mosaic.runhost.reaper import Reaper
+from mosaic.runhost.attempt_files import DISK_RETRY_S, write_exit, write_live
+from mosaic.runhost.control import ControlServer, WorkerInput, answer
+from mosaic.runhost.linux import machine_memory_mb
+from mosaic.runhost.logs import HostLog
 from mosaic.runhost.redactor import redact, secret_patterns
+from mosaic.runhost.run_processes import Reaper
 from mosaic.runhost.shared_memory import unlink_shared_memory
-from mosaic.runhost.signal_wakeup import SignalWakeup
-from mosaic.runhost.spawning import SpawnedWorker
+from mosaic.runhost.spawning import HANDLED_SIGNALS, Launch, SpawnedWorker
 from mosaic.runhost.supervised_run import SupervisedRun
-from mosaic.runhost.worker_input import WorkerInput
 from mosaic.runhost.worker_output import WorkerOutput
+
+
+class SignalWakeup:
+    """From now on these signals, held back since the launch, are delivered and only noted."""
+
+    def __init__(self, numbers: Sequence[signal.Signals]) -> None:
+        self.fd, self._write_end = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._write_end, False)
+        # A full pipe loses nothing that matters: a wake-up is pending already.
+        signal.set_wakeup_fd(self._write_end, warn_on_full_buffer=False)
+        for number in numbers:
+            signal.signal(number, _note)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
+
+    def received(self) -> set[int]:
+        try:
+            return set(os.read(self.fd, 65_536))
+        except BlockingIOError:
+            return set()
+
+
+def _note(_number: int, _frame: object) -> None:
+    """The wake-up descriptor has done the work."""
+
 
 STDERR_LINES = 20
 GROUP_REMOVAL_TRIES = 50

@@ -1,4 +1,4 @@
-"""The few Linux calls the standard library does not offer: `prctl`, through libc."""
+"""What of Linux the standard library does not offer: `prctl`, and how the memory is doing."""
 
 from __future__ import annotations
 
@@ -22,3 +22,24 @@ def die_with_parent(parent: int) -> None:
     # The parent may have died before the call above; then no signal will ever come.
     if os.getppid() != parent:
         os._exit(127)
+
+
+def machine_oom_kills() -> int | None:
+    """How many processes the kernel has killed for lack of memory since boot, in and outside of
+    control groups; None where it does not count them."""
+    return _number("/proc/vmstat", "oom_kill ")
+
+
+def machine_memory_mb() -> int:
+    return (_number("/proc/meminfo", "MemTotal:") or 0) // 1024
+
+
+def _number(path: str, name: str) -> int | None:
+    try:
+        with open(path) as file:
+            for line in file:
+                if line.startswith(name):
+                    return int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return None

@@ -113,7 +113,7 @@ class Redactor:
         return place < len(self._sorted) and self._sorted[place].startswith(text)
 
 
-def blotted_out(data: bytes, patterns: tuple[bytes, ...]) -> bytes:
+def mask_in_place(data: bytes, patterns: tuple[bytes, ...]) -> bytes:
     """Whole lines with an asterisk for each byte of a secret: offsets in them stay the same."""
     for pattern in sorted(patterns, key=len, reverse=True):
         data = data.replace(pattern, b"*" * len(pattern))

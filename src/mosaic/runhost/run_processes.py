@@ -1,19 +1,115 @@
-"""All processes of the run as one thing to count, signal and kill."""
+"""The processes of a run: found, counted, measured, signalled, killed and reaped."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from mosaic.runhost.control_groups import ControlGroups
-from mosaic.runhost.process_tree import (
-    Process,
-    living_descendants,
-    read_process,
-    send_signal,
-)
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+# -- Who descends from whom, and signals that can only hit those very processes
+
+
+class Process(NamedTuple):
+    pid: int
+    ppid: int
+    state: str
+    start_ticks: int
+
+    @property
+    def is_zombie(self) -> bool:
+        return self.state in "ZX"
+
+
+def parse_stat(pid: int, stat: bytes) -> Process:
+    """One line of /proc/PID/stat; the command name in it may hold spaces and parentheses."""
+    fields = stat[stat.rindex(b")") + 2 :].split(None, 20)
+    return Process(pid, int(fields[1]), fields[0].decode(), int(fields[19]))
+
+
+def descendants(parents: Iterable[tuple[int, int]], root: int) -> set[int]:
+    """Everybody below `root`, given (pid, parent's pid) of all processes."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for pid, parent in parents:
+        children[parent].append(pid)
+    found: set[int] = set()
+    pending = [root]
+    while pending:
+        for child in children[pending.pop()]:
+            if child not in found and child != root:
+                found.add(child)
+                pending.append(child)
+    return found
+
+
+def read_process(pid: int) -> Process | None:
+    stat = _read(f"/proc/{pid}/stat")
+    return parse_stat(pid, stat) if stat else None
+
+
+def resident_bytes(pid: int) -> int:
+    statm = _read(f"/proc/{pid}/statm")
+    return int(statm.split()[1]) * _PAGE_BYTES if statm else 0
+
+
+def proportional_bytes(pid: int) -> int:
+    """Its share of the memory it holds: a page that n processes map counts for one nth in each.
+
+    The kernel looks at every page for it, tens of milliseconds for each gigabyte. Where we may not
+    ask (a setuid program), it is all that is resident.
+    """
+    for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+        if line.startswith(b"Pss:"):
+            return int(line.split()[1]) * 1024
+    return resident_bytes(pid)
+
+
+def living_descendants(root: int) -> list[Process]:
+    """Zombies included: somebody still has to reap them."""
+    with os.scandir("/proc") as entries:
+        pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
+    processes = {pid: process for pid in pids if (process := read_process(pid)) is not None}
+    below = descendants(((each.pid, each.ppid) for each in processes.values()), root)
+    return [processes[pid] for pid in below]
+
+
+def send_signal(process: Process, number: signal.Signals) -> bool:
+    """False when it is gone already; raises PermissionError for a process of another user."""
+    try:
+        fd = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        # The descriptor pins whoever has the pid now; only then is the comparison final.
+        now = read_process(process.pid)
+        if now is None or now.start_ticks != process.start_ticks:
+            return False
+        signal.pidfd_send_signal(fd, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def _read(path: str) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, 4096)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
 
 
 class Usage(NamedTuple):
@@ -92,3 +188,85 @@ class RunProcesses:
 
     def _is_foreign(self, process: Process) -> bool:
         return (process.pid, process.start_ticks) in self._out_of_reach
+
+
+# The most of our time that goes into looking at every page: while the run may be above its limit,
+# and while all we want is to know.
+WORRIED_SHARE = 0.05
+CALM_SHARE = 0.005
+_MB = 1_048_576
+
+
+class MemoryMeter:
+    """How much memory a run holds, with pages that its processes share counted once."""
+
+    def __init__(self, groups: ControlGroups, limit_mb: int | None) -> None:
+        self._groups = groups
+        self._limit_mb = limit_mb
+        self._shared_fairly_mb = float("inf")  # as of the last look at every page
+        self._looked_at = float("-inf")
+        self._look_took_s = 0.0
+        self.peak_mb = 0.0
+
+    def used_mb(self, pids: Collection[int]) -> float:
+        """By the run's control group where it counts memory, else by what its processes map."""
+        counted = self._groups.memory_bytes()
+        used = counted / _MB if counted is not None else self._mapped_mb(pids)
+        self.peak_mb = max(self.peak_mb, used)
+        return used
+
+    def _mapped_mb(self, pids: Collection[int]) -> float:
+        # Too much where processes share pages, but never too little, and quickly known.
+        at_most = sum(map(resident_bytes, pids)) / _MB
+        if len(pids) < 2:
+            return at_most
+        is_worrying = self._limit_mb is not None and at_most > self._limit_mb
+        pause_s = self._look_took_s / (WORRIED_SHARE if is_worrying else CALM_SHARE)
+        now = time.monotonic()
+        if now >= self._looked_at + pause_s:
+            self._shared_fairly_mb = sum(map(proportional_bytes, pids)) / _MB
+            self._looked_at = time.monotonic()
+            self._look_took_s = self._looked_at - now
+        return min(at_most, self._shared_fairly_mb)
+
+
+class Reaper:
+    """Reaps the worker and the orphans the host adopts, and adds up what they used."""
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self.leader_status: int | None = None
+        self.cpu_seconds = 0.0
+        self.max_rss_mb = 0.0
+
+    @property
+    def leader_is_over(self) -> bool:
+        return self.leader_status is not None
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._outcome if self._outcome is not None and self._outcome >= 0 else None
+
+    @property
+    def signal(self) -> int | None:
+        return -self._outcome if self._outcome is not None and self._outcome < 0 else None
+
+    def reap(self) -> bool:
+        """Collect whoever has ended; true while we still have children."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            # Each one's figures include the children it waited for itself.
+            self.cpu_seconds += usage.ru_utime + usage.ru_stime
+            self.max_rss_mb = max(self.max_rss_mb, usage.ru_maxrss / 1024)
+            if pid == self._leader:
+                self.leader_status = status
+
+    @property
+    def _outcome(self) -> int | None:
+        status = self.leader_status
+        return None if status is None else os.waitstatus_to_exitcode(status)

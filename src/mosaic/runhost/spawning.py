@@ -1,20 +1,27 @@
-"""Starts the worker: own session, own environment, dies with the host, output into pipes."""
+"""Starts the worker: own session, own environment, dies with the host, output into pipes.
+
+As `launch`, it gets by without `dataclasses`, `pathlib` and `typing`.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import signal
+import time
 
-from mosaic.runhost.linux import die_with_parent
+from mosaic.runhost.control_groups import ControlGroups
+from mosaic.runhost.linux import become_subreaper, die_with_parent, machine_oom_kills
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 # Room for a burst while the host is busy with the disk.
 PIPE_BYTES = 262_144
+# Held back until the loop can treat them, so that none is lost or kills us in between.
+HANDLED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
 class StartFailure(Exception):  # noqa: N818 (an outcome of the attempt, not a fault of ours)
@@ -29,6 +36,45 @@ class SpawnedWorker:
         self.stdin = stdin
         self.stdout = stdout
         self.stderr = stderr
+
+
+class Launch:
+    """What the launch leaves to the supervising loop; exactly one of worker and failure is set."""
+
+    def __init__(self, spec: dict[str, Any], groups: ControlGroups) -> None:
+        self.spec = spec
+        self.groups = groups
+        self.worker: SpawnedWorker | None = None
+        self.failure = ""
+        # Before the worker exists: it can be killed for its memory before anybody looks at it.
+        self.machine_oom_kills = machine_oom_kills()
+        self.started_at = 0.0
+        # CLOCK_BOOTTIME goes on while the machine sleeps and never jumps.
+        self.started_boottime = 0.0
+
+
+def start_worker(spec: dict[str, Any], planned: list[str], lock: int) -> Launch:
+    become_subreaper()
+    _forbid_core_dumps()
+    groups = ControlGroups.create(planned, spec.get("max_processes", 4096), spec.get("memory_mb"))
+    launch = Launch(spec, groups)
+
+    def settle() -> None:
+        os.close(lock)  # were this host killed right now, its lock must not live on in the worker
+        groups.join()
+
+    environment = {**spec["environment"], **spec.get("secrets", {})}
+    takes_commands = spec.get("control", "stdin") == "stdin"
+    try:
+        launch.worker = spawn_worker(spec["argv"], spec["cwd"], environment, takes_commands, settle)
+        groups.keep_joined(launch.worker.pid)
+    except StartFailure as failure:
+        launch.failure = str(failure)
+    except OSError as error:  # no process or no pipe to be had
+        launch.failure = f"The worker could not be started: {error.strerror}"
+    launch.started_at = time.time()
+    launch.started_boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
+    return launch
 
 
 def spawn_worker(
@@ -114,3 +160,10 @@ def _default_signals() -> None:
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _forbid_core_dumps() -> None:
+    """A worker's core file would hold its secrets."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

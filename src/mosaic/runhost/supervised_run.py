@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections import deque
 from typing import Any
 
 from mosaic.contracts.run_files import AttemptSpec
-from mosaic.runhost.commands import CommandError
-from mosaic.runhost.host_log import HostLog
-from mosaic.runhost.launch import Launch
-from mosaic.runhost.machine_memory import machine_oom_kills
-from mosaic.runhost.memory_meter import MemoryMeter
-from mosaic.runhost.process_tree import read_process
-from mosaic.runhost.reaper import Reaper
-from mosaic.runhost.run_processes import RunProcesses, Usage, exceeded_limit
-from mosaic.runhost.stop_plan import StopPlan
-from mosaic.runhost.worker_input import WorkerInput
+from mosaic.runhost.control import CommandError, WorkerInput
+from mosaic.runhost.linux import machine_oom_kills
+from mosaic.runhost.logs import HostLog
+from mosaic.runhost.run_processes import (
+    MemoryMeter,
+    Reaper,
+    RunProcesses,
+    Usage,
+    exceeded_limit,
+    read_process,
+)
+from mosaic.runhost.spawning import Launch
 from mosaic.runhost.worker_output import WorkerOutput
+
+
+class StopPlan:
+    """When a run has to be over, and why: asked for once or often, it only ever gets sooner."""
+
+    def __init__(self) -> None:
+        # The first reason stays: what follows (another stop, a limit) is a consequence.
+        self.reason = ""
+        self.deadline = math.inf
+
+    @property
+    def is_stopping(self) -> bool:
+        return bool(self.reason)
+
+    def request(self, reason: str, grace_s: float, now: float) -> bool:
+        """True for the first request, which must be passed on to the worker."""
+        is_first = not self.is_stopping
+        if is_first:
+            self.reason = reason
+        self.deadline = min(self.deadline, now + grace_s)
+        return is_first
+
+    def is_due(self, now: float) -> bool:
+        return now >= self.deadline
+
 
 POLL_S = 0.5
 # Looking at thousands of processes takes a while; never spend more than this share on it.

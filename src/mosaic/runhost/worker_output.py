@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
+import os
 import selectors
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mosaic.contracts.run_files import AttemptSpec, RunFiles
-from mosaic.runhost.last_lines import LastLines
-from mosaic.runhost.output_stream import OutputStream
+from mosaic.runhost.logs import RotatingLog
+from mosaic.runhost.output_lines import LastLines
 from mosaic.runhost.redactor import Redactor
-from mosaic.runhost.rotating_log import RotatingLog
 from mosaic.runhost.spawning import SpawnedWorker
 
 if TYPE_CHECKING:
     from mosaic.runhost.event_journal import EventJournal
+
+
+CHUNK_BYTES = 131_072
+
+
+class OutputStream:
+    """One output pipe: read without blocking, redacted, logged and passed on."""
+
+    def __init__(
+        self, fd: int, redactor: Redactor, log: RotatingLog, sink: Callable[[bytes], None]
+    ) -> None:
+        self.fd = fd
+        self._redactor = redactor
+        self._log = log
+        self._sink = sink
+        self.is_open = True
+
+    def read_once(self) -> bool:
+        """Pass on one chunk; false when there is nothing to read now or ever again."""
+        try:
+            chunk = os.read(self.fd, CHUNK_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self.close()
+            return False
+        self._pass_on(self._redactor.feed(chunk))
+        return True
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            os.close(self.fd)
+            self._pass_on(self._redactor.flush())
+            self._log.close()
+
+    def _pass_on(self, data: bytes) -> None:
+        if data:
+            self._log.write(data)
+            self._sink(data)
+
 
 MOST_READS_AT_END = 64
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mosaic.contracts.events import EventType
-from mosaic.telemetry.event_decoder import (
+from mosaic.telemetry.journal.decoder import (
     EVENT_TYPES,
     EpisodeEvent,
     EventDecoder,
@@ -21,15 +21,15 @@ from mosaic.telemetry.event_decoder import (
     MetricEvent,
     StepEvent,
 )
-from mosaic.telemetry.journal_reader import JournalChunk, read_chunk
-from mosaic.telemetry.store_schema import COLUMNS
+from mosaic.telemetry.journal.reader import JournalChunk, read_chunk
+from mosaic.telemetry.store.schema import COLUMNS
 
 READ_BYTES = 262_144
 # What Python needs for a line beside its bytes: objects for line and cursor, places in lists.
 LINE_OVERHEAD = 90
 
 
-class Kind(NamedTuple):
+class EventKind(NamedTuple):
     """Of samples of one kind the newest stands for all: an agent's steps, a metric's points."""
 
     type: EventType
@@ -45,7 +45,7 @@ class EventPage:
     next_cursor: int
     cursors: list[int]
     lines: list[bytes]
-    kinds: list[Kind]
+    kinds: list[EventKind]
 
     @cached_property
     def samples(self) -> int:
@@ -69,22 +69,24 @@ def page_of_rows(from_cursor: int, chunk: JournalChunk, rows: Mapping[str, list[
     return EventPage(from_cursor, chunk.next_offset, cursors, lines, in_order)
 
 
-def _kinds_by_cursor(rows: Mapping[str, list[Any]]) -> dict[int, Kind]:
+def _kinds_by_cursor(rows: Mapping[str, list[Any]]) -> dict[int, EventKind]:
     def column(table: str, name: str) -> list[Any]:
         names = COLUMNS[table]
         return rows[table][names.index(name) :: len(names)]
 
-    def kinds_of(table: str, subject: str, make: Callable[[str], Kind]) -> dict[int, Kind]:
+    def kinds_of(
+        table: str, subject: str, make: Callable[[str], EventKind]
+    ) -> dict[int, EventKind]:
         subjects = column(table, subject)
         made = {each: make(each) for each in set(subjects)}
         return dict(zip(column(table, "cursor"), map(made.__getitem__, subjects), strict=True))
 
     return {
-        **kinds_of("steps", "agent_id", lambda agent: Kind(EventType.STEP, agent)),
-        **kinds_of("episodes", "agent_id", lambda agent: Kind(EventType.EPISODE, agent)),
-        **kinds_of("metrics", "name", lambda name: Kind(EventType.METRIC, name)),
-        **kinds_of("summed_metrics", "name", lambda name: Kind(EventType.METRIC, name)),
-        **kinds_of("lifecycle", "type", lambda name: Kind(EventType(name))),
+        **kinds_of("steps", "agent_id", lambda agent: EventKind(EventType.STEP, agent)),
+        **kinds_of("episodes", "agent_id", lambda agent: EventKind(EventType.EPISODE, agent)),
+        **kinds_of("metrics", "name", lambda name: EventKind(EventType.METRIC, name)),
+        **kinds_of("summed_metrics", "name", lambda name: EventKind(EventType.METRIC, name)),
+        **kinds_of("lifecycle", "type", lambda name: EventKind(EventType(name))),
     }
 
 
@@ -104,10 +106,10 @@ def read_page(path: Path, run_id: str, cursor: int) -> EventPage | None:
     return page
 
 
-def _kind_of(event: JournalEvent) -> Kind:
+def _kind_of(event: JournalEvent) -> EventKind:
     match event:
         case StepEvent() | EpisodeEvent():
-            return Kind(EVENT_TYPES[type(event)], event.agent_id or "")
+            return EventKind(EVENT_TYPES[type(event)], event.agent_id or "")
         case MetricEvent():
-            return Kind(EventType.METRIC, event.name)
-    return Kind(EVENT_TYPES[type(event)])
+            return EventKind(EventType.METRIC, event.name)
+    return EventKind(EVENT_TYPES[type(event)])

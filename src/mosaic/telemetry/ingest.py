@@ -1,25 +1,96 @@
-"""Moves a run's journal into its store, a bounded step at a time, exactly once."""
+"""Moves a run's journal into its store, a bounded step at a time, exactly once.
+
+A report tells the daemon how far a step came, and what the worker announced.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from mosaic.contracts.events import EventType, RunLifecycleEvent
+from mosaic.contracts.run_record import Progress
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.logs import get_logger
-from mosaic.telemetry.event_decoder import EventDecoder
 from mosaic.telemetry.event_page import EventPage, page_of_rows
-from mosaic.telemetry.event_rows import Batch
-from mosaic.telemetry.ingest_report import IngestReport
-from mosaic.telemetry.journal_append import append_chunk
-from mosaic.telemetry.journal_reader import read_chunk
-from mosaic.telemetry.store import TelemetryStore, is_out_of_room, set_aside
+from mosaic.telemetry.journal.decoder import EventDecoder
+from mosaic.telemetry.journal.reader import read_chunk
+from mosaic.telemetry.store.rows import Batch
+from mosaic.telemetry.store.store import TelemetryStore, is_out_of_room, set_aside
 
-__all__ = ["IngestReport", "JournalIngest", "append_chunk"]
+
+@dataclass(frozen=True)
+class IngestReport:
+    """What one step found. Notices are lifecycle events of the attempt that registered last, in
+    their order, and of heartbeats only the last."""
+
+    attempt: int  # as registered; 0 while nobody has
+    agent_id: str
+    worker_id: str
+    env_id: str
+    offset: int
+    bytes_read: int
+    has_more: bool
+    events: int
+    has_samples: bool
+    quarantined: int
+    quarantined_total: int
+    progress: Progress
+    notices: tuple[RunLifecycleEvent, ...] = ()
+    # Everything the step has stored, for those who follow the run; only when asked for.
+    page: EventPage | None = None
+
+    @property
+    def registered(self) -> dict[str, Any] | None:
+        return self._payload(EventType.WORKER_REGISTERED)
+
+    @property
+    def started(self) -> dict[str, Any] | None:
+        return self._payload(EventType.RUN_STARTED)
+
+    @property
+    def checkpoint(self) -> dict[str, Any] | None:
+        return self._payload(EventType.CHECKPOINT_SAVED)
+
+    @property
+    def completed(self) -> dict[str, Any] | None:
+        return self._payload(EventType.RUN_COMPLETED)
+
+    @property
+    def failed(self) -> dict[str, Any] | None:
+        return self._payload(EventType.RUN_FAILED)
+
+    @property
+    def cancelled(self) -> dict[str, Any] | None:
+        return self._payload(EventType.RUN_CANCELLED)
+
+    @property
+    def heartbeat(self) -> dict[str, Any] | None:
+        return self._payload(EventType.HEARTBEAT)
+
+    @property
+    def heartbeat_at(self) -> float | None:
+        notice = self._last(EventType.HEARTBEAT)
+        return notice.timestamp if notice else None
+
+    @property
+    def is_paused(self) -> bool | None:
+        """None when this step says nothing about it."""
+        notice = self._last(EventType.RUN_PAUSED, EventType.RUN_RESUMED)
+        return notice.type is EventType.RUN_PAUSED if notice else None
+
+    def _payload(self, kind: EventType) -> dict[str, Any] | None:
+        notice = self._last(kind)
+        return notice.payload if notice else None
+
+    def _last(self, *kinds: EventType) -> RunLifecycleEvent | None:
+        return next((notice for notice in reversed(self.notices) if notice.type in kinds), None)
+
 
 log = get_logger(__name__)
 

@@ -15,8 +15,16 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from mosaic.errors import RequestError
-from mosaic.foreign_files import open_regular
-from mosaic.telemetry.log_files import log_files
+from mosaic.foreign.files import open_regular
+
+
+def log_files(path: Path) -> list[Path]:
+    """Oldest first; the last one is `path` itself, whether it exists or not."""
+    found_here = path.parent.glob(f"{path.name}.*")
+    rotated = [found for found in found_here if re.fullmatch(r"\.[0-9]{1,9}", found.suffix)]
+    rotated.sort(key=lambda found: -int(found.suffix[1:]))
+    return [*rotated, path]
+
 
 MAX_LINE_BYTES = 65_536
 MAX_TEXT = 1000
@@ -34,7 +42,7 @@ class Matcher(Protocol):
         """About where in the line it is."""
 
 
-class Found(NamedTuple):
+class FoundLine(NamedTuple):
     log: int  # which of the logs that were searched
     line_number: int  # from 1, over all files of the log that are kept
     line: str
@@ -100,7 +108,7 @@ class _Pattern:
 
 def search_logs(
     logs: Sequence[Path], wanted: Matcher, limit: int, on_block: Callable[[int], None]
-) -> Iterator[Found]:
+) -> Iterator[FoundLine]:
     """At most `limit` lines, log by log. `on_block` is told again and again which log it is at."""
     found = _found(logs, wanted, on_block)
     for _ in range(limit):
@@ -112,7 +120,7 @@ def search_logs(
 
 def _found(
     logs: Sequence[Path], wanted: Matcher, on_block: Callable[[int], None]
-) -> Iterator[Found]:
+) -> Iterator[FoundLine]:
     for index, log in enumerate(logs):
         before = 0
         for block in blocks(log):
@@ -123,7 +131,7 @@ def _found(
                     line = line[:MAX_LINE_BYTES].removesuffix(b"\r")
                     place = wanted.find(line)
                     if place is not None:
-                        yield Found(index, number, excerpt(_decoded(line), place))
+                        yield FoundLine(index, number, excerpt(_decoded(line), place))
             before += block.count(b"\n")
 
 

@@ -22,5 +22,6 @@ def get_worker_metadata() -> WorkerCapabilities:
         ),
         config_schema=config_schema(ScriptConfig),
         replay_maker="mosaic.injection.replay:make_environment",
+        runs_commands=True,
         program_fields=("command", "cwd", "env_python"),
     )

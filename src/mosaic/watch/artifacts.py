@@ -1,12 +1,23 @@
-"""Which of the files a script left are worth cataloguing, and as what. Pure."""
+"""The files a script leaves: found, told apart, and listed in its run's analytics.json."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+import stat
+import time
+import zipfile
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+
+from mosaic.contracts.manifest import CheckpointEntry, TensorBoardArtifact, WandbArtifact
+from mosaic.watch.config import ScriptConfig
+from mosaic.watch.messages import Folder
+from mosaic.worker import Run, write_manifest
+from mosaic.worker.analytics import add_checkpoint
 
 MAX_FILES = 200  # of each kind; the newest are kept
 MAX_FOLDERS = 50
@@ -25,7 +36,7 @@ _STEPS = re.compile(r"(\d{1,15})[_-]?steps?(?![a-z])|(?<![a-z])steps?[_=-]?(\d{1
 _LAST_NUMBER = re.compile(r"[_=-](\d{1,15})$")
 
 
-class Kind(Enum):
+class ArtifactKind(Enum):
     TENSORBOARD = "tensorboard"
     WANDB = "wandb"
     CHECKPOINT = "checkpoint"
@@ -36,7 +47,7 @@ class Kind(Enum):
 
 class FoundFile(NamedTuple):
     path: PurePosixPath  # absolute
-    kind: Kind
+    kind: ArtifactKind
     modified_at: float
     size_bytes: int = 1
 
@@ -56,21 +67,21 @@ def is_worth_entering(folder_name: str) -> bool:
     return folder_name not in SKIPPED_FOLDERS
 
 
-def kind_of(name: str) -> Kind | None:
+def kind_of(name: str) -> ArtifactKind | None:
     if name.startswith("events.out.tfevents."):
-        return Kind.TENSORBOARD
+        return ArtifactKind.TENSORBOARD
     suffix = PurePosixPath(name).suffix.lower()
     if name.startswith("."):
         return None  # half-written, or none of our business
     if suffix == ".wandb":
-        return Kind.WANDB
+        return ArtifactKind.WANDB
     if suffix in _CHECKPOINTS:
-        return Kind.CHECKPOINT
+        return ArtifactKind.CHECKPOINT
     if suffix == ".zip":
-        return Kind.ARCHIVE
+        return ArtifactKind.ARCHIVE
     if suffix in _DATABASES or suffix in _JOURNALS:
-        return Kind.STUDY
-    return Kind.VIDEO if suffix in _VIDEOS else None
+        return ArtifactKind.STUDY
+    return ArtifactKind.VIDEO if suffix in _VIDEOS else None
 
 
 def is_saved_model(names: Iterable[str]) -> bool:
@@ -89,15 +100,15 @@ def is_study(head: bytes) -> bool:
 def catalogue(files: Iterable[FoundFile]) -> Catalogue:
     ordered = sorted(files, key=lambda file: (file.modified_at, str(file.path)))
 
-    def of_kind(*kinds: Kind) -> list[FoundFile]:
+    def of_kind(*kinds: ArtifactKind) -> list[FoundFile]:
         return [file for file in ordered if file.kind in kinds and file.size_bytes > 0]
 
     return Catalogue(
-        tensorboard=_folders(of_kind(Kind.TENSORBOARD)),
-        wandb=_folders(of_kind(Kind.WANDB)),
-        checkpoints=tuple(of_kind(Kind.CHECKPOINT, Kind.ARCHIVE)[-MAX_FILES:]),
-        videos=tuple(file.path for file in of_kind(Kind.VIDEO)[-MAX_FILES:]),
-        studies=tuple(file.path for file in of_kind(Kind.STUDY)[-MAX_FILES:]),
+        tensorboard=_folders(of_kind(ArtifactKind.TENSORBOARD)),
+        wandb=_folders(of_kind(ArtifactKind.WANDB)),
+        checkpoints=tuple(of_kind(ArtifactKind.CHECKPOINT, ArtifactKind.ARCHIVE)[-MAX_FILES:]),
+        videos=tuple(file.path for file in of_kind(ArtifactKind.VIDEO)[-MAX_FILES:]),
+        studies=tuple(file.path for file in of_kind(ArtifactKind.STUDY)[-MAX_FILES:]),
     )
 
 
@@ -129,3 +140,169 @@ def _folders(files: list[FoundFile]) -> tuple[PurePosixPath, ...]:
     """The newest first to be kept, each once, oldest first."""
     newest = dict.fromkeys(file.path.parent for file in reversed(files))
     return tuple(reversed(list(newest)[:MAX_FOLDERS]))
+
+
+MAX_DEPTH = 6
+MAX_ENTRIES = 10_000
+# A slow disk must not keep a run from being stopped.
+MAX_SECONDS = 2.0
+# File systems keep times more coarsely than clocks.
+_SLACK_S = 2.0
+_LARGEST_ARCHIVE = 4 * 1024**3
+
+
+# -- Looking through the script's working directory for what it has written since it started
+
+
+def new_files(root: Path, since: float) -> list[FoundFile]:
+    """What is worth cataloguing, folders near the top first; never follows a link."""
+    found = []
+    deadline = time.monotonic() + MAX_SECONDS
+    for entry in _walk(root, deadline):
+        kind = kind_of(entry.name)
+        if kind is None:
+            continue
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue  # gone again
+        if not stat.S_ISREG(info.st_mode) or info.st_mtime < since - _SLACK_S:
+            continue
+        if kind is ArtifactKind.ARCHIVE and not _is_saved_model(entry.path, info.st_size):
+            continue
+        if kind is ArtifactKind.STUDY and not _is_study(entry.path):
+            continue
+        found.append(FoundFile(PurePosixPath(entry.path), kind, info.st_mtime, info.st_size))
+    return found
+
+
+def _walk(root: Path, deadline: float) -> Iterator[os.DirEntry[str]]:
+    """Entries that are no folders, level by level, as long as time and number allow."""
+    waiting: deque[tuple[str, int]] = deque([(str(root), 0)])
+    left = MAX_ENTRIES
+    while waiting:
+        folder, depth = waiting.popleft()
+        entries = _listed(folder, left)
+        left -= len(entries)
+        if depth and any(entry.name == ENVIRONMENT_MARK for entry in entries):
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if depth < MAX_DEPTH and is_worth_entering(entry.name):
+                    waiting.append((entry.path, depth + 1))
+            else:
+                yield entry
+        if left <= 0 or time.monotonic() > deadline:
+            return
+
+
+def _listed(folder: str, limit: int) -> list[os.DirEntry[str]]:
+    entries: list[os.DirEntry[str]] = []
+    try:
+        with os.scandir(folder) as found:
+            for entry in found:
+                if len(entries) == limit:
+                    break
+                entries.append(entry)
+    except OSError:
+        pass  # not ours to read, or gone
+    return entries
+
+
+def _is_saved_model(path: str, size_bytes: int) -> bool:
+    if size_bytes > _LARGEST_ARCHIVE:
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return is_saved_model(archive.namelist())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return False
+
+
+def _is_study(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return is_study(file.read(STUDY_HEAD_BYTES))
+    except OSError:
+        return False
+
+
+INTERVAL_S = 30.0
+
+
+# -- The list
+
+
+class ArtifactList:
+    """Keeps the list of a script's artifacts in its run's analytics.json."""
+
+    def __init__(self, run: Run[ScriptConfig], folder: Path) -> None:
+        self._run = run
+        self._folder = folder
+        self._since = time.time()
+        self._next_look = time.monotonic() + INTERVAL_S
+        self._known = Catalogue()
+        self._listed: dict[PurePosixPath, float] = {}  # checkpoints, and when they were written
+
+    def refresh_when_due(self, named: Iterable[Folder], step: int) -> None:
+        if time.monotonic() >= self._next_look:
+            self.refresh(named, step)
+
+    def refresh(self, named: Iterable[Folder], step: int) -> None:
+        """`named` are folders the script's libraries told us; `step` is the newest known."""
+        self._next_look = time.monotonic() + INTERVAL_S
+        if self._run.directory is None:
+            return
+        found = _with_named(catalogue(new_files(self._folder, self._since)), named)
+        if found == self._known:
+            return
+        self._known = found
+        write_manifest(
+            self._run,
+            tensorboard=self._tensorboard(found),
+            wandb=self._wandb(found),
+            optuna_db_path=self._shown(found.studies[-1]) if found.studies else None,
+            videos=tuple(map(self._shown, found.videos)),
+            metadata={
+                "tensorboard_folders": [self._shown(path) for path in found.tensorboard],
+                "wandb_folders": [self._shown(path) for path in found.wandb],
+            },
+        )
+        for file in found.checkpoints:
+            if self._listed.get(file.path) != file.modified_at:
+                self._listed[file.path] = file.modified_at
+                at = step_of(file.path)
+                add_checkpoint(
+                    self._run,
+                    CheckpointEntry(self._shown(file.path), step if at is None else at),
+                )
+
+    def _tensorboard(self, found: Catalogue) -> TensorBoardArtifact | None:
+        folder = common_folder(found.tensorboard)
+        return None if folder is None else TensorBoardArtifact(True, self._shown(folder))
+
+    def _wandb(self, found: Catalogue) -> WandbArtifact | None:
+        if not found.wandb:
+            return None
+        newest = found.wandb[-1]
+        mode, run_id = wandb_run(newest)
+        return WandbArtifact(
+            enabled=True, mode=mode, run_id=run_id, relative_path=self._shown(newest)
+        )
+
+    def _shown(self, path: PurePosixPath) -> str:
+        """Below the run's own directory it is relative, so that the directory can be moved."""
+        own = self._run.directory
+        return str(path if own is None or own not in Path(path).parents else path.relative_to(own))
+
+
+def _with_named(found: Catalogue, named: Iterable[Folder]) -> Catalogue:
+    """Together with folders that may lie anywhere; what is no folder is left out."""
+    folders: dict[str, list[PurePosixPath]] = {"tensorboard": [], "wandb": []}
+    for folder in named:
+        if PurePosixPath(folder.path).is_absolute() and Path(folder.path).is_dir():
+            folders[folder.kind].append(PurePosixPath(folder.path))
+    return found._replace(
+        tensorboard=tuple(dict.fromkeys((*found.tensorboard, *folders["tensorboard"]))),
+        wandb=tuple(dict.fromkeys((*found.wandb, *folders["wandb"]))),
+    )

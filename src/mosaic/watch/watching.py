@@ -3,16 +3,19 @@ run is passed on to it."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.process_recording import Place, index_name, pack_place
 from mosaic.contracts.run_files import RunFiles
 from mosaic.errors import ProgramError
-from mosaic.watch.artifact_list import ArtifactList
+from mosaic.watch.artifacts import ArtifactList
 from mosaic.watch.bridge import Bridge, bridge_pipe
 from mosaic.watch.command import (
     blinding_option,
@@ -22,15 +25,101 @@ from mosaic.watch.command import (
     working_folder,
 )
 from mosaic.watch.config import ScriptConfig
-from mosaic.watch.ending import failure_of, how_it_ended
-from mosaic.watch.environment import script_environment
-from mosaic.watch.episode_index import EpisodeIndex
-from mosaic.watch.import_folders import import_folders, is_name_taken, without_ours
-from mosaic.watch.notes import Notes
 from mosaic.watch.recorder import Recorder
-from mosaic.watch.script_process import ScriptProcess
-from mosaic.watch.stopping import StopLadder
+from mosaic.watch.script_process import ScriptProcess, StopLadder, failure_of, how_it_ended
+from mosaic.watch.variables import (
+    has_own_mosaic,
+    import_folders,
+    script_variables,
+    without_our_folders,
+)
 from mosaic.worker import Run, write_manifest
+
+# -- What people should know about a run: in its journal, its log and its analytics.json
+
+MAX_NOTES = 1_000
+_LISTED = 100
+
+
+class Notes:
+    """Each sentence once, however many processes of the script say it."""
+
+    def __init__(self, run: Run[Any]) -> None:
+        self._run = run
+        self._said: dict[str, None] = {}
+        self._kept = 0
+
+    def say(self, text: str) -> bool:
+        """False when there were too many already."""
+        if text in self._said:
+            return True
+        if len(self._said) >= MAX_NOTES:
+            return False
+        self._said[text] = None
+        self._run.note(text)
+        with contextlib.suppress(OSError, ValueError):  # nobody listens any more
+            print(f"mosaic: {text}", file=sys.stderr, flush=True)
+        return True
+
+    def keep(self) -> None:
+        """With what the run leaves behind, where people find it while it runs, too."""
+        listed = list(self._said)[:_LISTED]
+        if len(listed) > self._kept:
+            self._kept = len(listed)
+            write_manifest(self._run, metadata={"remarks": listed})
+
+
+# -- Where episodes are recorded
+
+MAX_BYTES = 64_000_000  # two million episodes, more where they come in rows
+
+
+class EpisodeIndex:
+    """Where which episode of the run was recorded, appended now and then."""
+
+    def __init__(self, folder: Path, attempt: int, say: Callable[[str], bool]) -> None:
+        self.folder = folder
+        self._path = folder / index_name(attempt)
+        self._say = say
+        self._waiting: list[Place] = []
+        self._bytes = 0
+        self._is_over = False
+
+    def add(self, place: Place) -> None:
+        if self._waiting and _follows(place, self._waiting[-1]):
+            last = self._waiting[-1]
+            self._waiting[-1] = last._replace(episodes=last.episodes + place.episodes)
+        else:
+            self._waiting.append(place)
+
+    def flush(self) -> None:
+        """Never raises: without it, episodes from here on cannot be replayed."""
+        waiting, self._waiting = self._waiting, []
+        if self._is_over or not waiting:
+            return
+        data = b"".join(map(pack_place, waiting))
+        try:
+            if self._bytes + len(data) > MAX_BYTES:
+                raise OSError("it has become too large")
+            with self._path.open("ab") as file:
+                file.write(data)
+            self._bytes += len(data)
+        except OSError as error:
+            self._is_over = True
+            reason = error.strerror or error
+            self._say(f"episodes from here on cannot be replayed: {self._path.name}: {reason}")
+
+
+def _follows(place: Place, last: Place) -> bool:
+    return place._replace(episodes=last.episodes) == Place(
+        last.first_episode + last.episodes,
+        last.process,
+        last.first_number + last.episodes,
+        last.episodes,
+    )
+
+
+# -- The command
 
 _POLL_S = 0.1
 _LINES_KEPT = 20
@@ -53,12 +142,12 @@ def watch(run: AnyRun, script: ScriptConfig) -> tuple[int, ProgramError | None]:
     index = _episode_index(run, script, notes)
     recorder = Recorder(run, notes.say, found_at=index.add if index else None)
     artifacts = ArtifactList(run, folder)
-    users_folders = without_ours(os.environ.get("PYTHONPATH", ""))
+    users_folders = without_our_folders(os.environ.get("PYTHONPATH", ""))
     blinded = _blinded_by(script, folder, users_folders)
     if blinded:
         notes.say(f"{blinded}: no episodes, metrics or frames")
     with import_folders(run.directory) as folders, bridge_pipe(run.run_id) as pipe:
-        environment = script_environment(
+        environment = script_variables(
             {**os.environ, "PYTHONPATH": os.pathsep.join(users_folders)},
             script,
             bridge=str(pipe),
@@ -114,10 +203,10 @@ def _blinded_by(script: ScriptConfig, folder: Path, users_folders: Sequence[str]
     if option := blinding_option(script.command):
         return f"python {option} does not import our hooks"
     path = script_of(script.command)
-    if is_name_taken((folder / path).parent if path else folder):
+    if has_own_mosaic((folder / path).parent if path else folder):
         return "the script has a module mosaic of its own, which is not ours to replace"
     for each in users_folders:
-        if is_name_taken(folder / each):
+        if has_own_mosaic(folder / each):
             return f"{each} on PYTHONPATH has a module mosaic, which is not ours to replace"
     return ""
 

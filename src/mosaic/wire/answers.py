@@ -1,30 +1,23 @@
-"""What the daemon answers besides run records, as plain Python values for clients."""
+"""What the daemon answers, and what comes over the bus, as plain Python values for clients.
+
+Run records, check results and workers are contracts of their own.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from mosaic.contracts.capabilities import WorkerCapabilities
+import msgspec
+
+from mosaic.contracts.check_result import CheckResult
 from mosaic.contracts.consent import Consent, consent_from_lines
-from mosaic.contracts.events import MetricPoint
+from mosaic.contracts.events import SAMPLE_TYPES, MetricPoint
+from mosaic.contracts.runbus import ControlKind, RunBusAttribute, RunBusName, bus_record
+from mosaic.wire.convert import check_from_proto
 from mosaic.wire.generated import trainer_pb2 as pb
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """One pre-flight or readiness check, with what to do when it failed."""
-
-    check: str
-    ok: bool
-    message: str
-    fix: str
-    required: bool
-
-    @classmethod
-    def from_proto(cls, message: pb.PreflightResult) -> CheckResult:
-        return cls(message.check, message.ok, message.message, message.fix, message.required)
 
 
 @dataclass(frozen=True)
@@ -40,7 +33,7 @@ class Submission:
     @property
     def is_ready(self) -> bool:
         """Whether nothing stands in the way of what was checked."""
-        return all(result.ok or not result.required for result in self.preflight)
+        return not any(result.is_fatal for result in self.preflight)
 
     @classmethod
     def from_proto(cls, message: pb.SubmitRunResponse) -> Submission:
@@ -49,47 +42,13 @@ class Submission:
             message.created,
             message.digest,
             tuple(message.command),
-            tuple(map(CheckResult.from_proto, message.preflight)),
+            tuple(map(check_from_proto, message.preflight)),
             consent_from_lines(message.consent_lines),
         )
 
     def to_dict(self) -> dict[str, Any]:
         data = asdict(self)
         data["consent"] = self.consent.to_dict() if self.consent else None
-        return data
-
-
-@dataclass(frozen=True)
-class WorkerInfo:
-    name: str
-    module: str
-    python: str
-    source: str
-    error: str  # why it cannot be used; empty when it can
-    capabilities: WorkerCapabilities | None
-    readiness: tuple[CheckResult, ...]
-
-    @property
-    def is_ready(self) -> bool:
-        return not self.error and all(item.ok or not item.required for item in self.readiness)
-
-    @classmethod
-    def from_proto(cls, message: pb.Worker) -> WorkerInfo:
-        text = message.capabilities_json
-        return cls(
-            message.name,
-            message.module,
-            message.python,
-            message.source,
-            message.error,
-            WorkerCapabilities.from_dict(json.loads(text)) if text else None,
-            tuple(map(CheckResult.from_proto, message.readiness)),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        data = asdict(self)
-        data["capabilities"] = self.capabilities.to_dict() if self.capabilities else None
-        data["ready"] = self.is_ready
         return data
 
 
@@ -146,3 +105,68 @@ def metric_points(run_id: str, message: pb.RecentMetricsResponse) -> list[Metric
         MetricPoint(run_id, point.seq, point.timestamp, point.name, point.value, point.step)
         for point in message.points
     ]
+
+
+@dataclass(frozen=True)
+class BusBatch:
+    """Events of one run, as lines of its journal; going on from `next_cursor` misses nothing."""
+
+    run_id: str
+    lines: tuple[bytes, ...]
+    next_cursor: int
+
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines]
+
+    def records(self) -> list[tuple[RunBusName, dict[str, Any]]]:
+        """The events under their names on the bus; see `contracts.runbus.bus_record`."""
+        return [bus_record(self.run_id, event) for event in self.events()]
+
+
+@dataclass(frozen=True)
+class BusNotice:
+    """What the bus says about a run: STARVED, RESUMED or ENDED."""
+
+    kind: ControlKind
+    run_id: str
+    from_cursor: int
+    next_cursor: int
+    # With RESUMED: how many samples were left out, by type of event.
+    coalesced: Mapping[str, int] = field(default_factory=dict)
+
+    def record(self) -> tuple[RunBusName, dict[str, Any]]:
+        """As `contracts.runbus.bus_record` has it for events."""
+        return RunBusName.CONTROL, {
+            RunBusAttribute.RUN_ID.value: self.run_id,
+            RunBusAttribute.CONTROL_KIND.value: self.kind.value,
+            RunBusAttribute.CONTROL_FROM_CURSOR.value: self.from_cursor,
+            RunBusAttribute.CONTROL_NEXT_CURSOR.value: self.next_cursor,
+            RunBusAttribute.COALESCED_STEPS.value: self.coalesced.get("step", 0),
+            RunBusAttribute.COALESCED_EPISODES.value: self.coalesced.get("episode", 0),
+            RunBusAttribute.COALESCED_METRICS.value: self.coalesced.get("metric", 0),
+        }
+
+
+def notice_from_proto(message: pb.BusMessage) -> BusNotice | None:
+    if not message.HasField("control"):
+        return None
+    control = message.control
+    return BusNotice(
+        ControlKind(control.kind),
+        message.run_id,
+        control.from_cursor,
+        message.next_cursor,
+        dict(control.coalesced),
+    )
+
+
+class _Typed(msgspec.Struct):
+    type: str
+
+
+_typed = msgspec.json.Decoder(_Typed)
+
+
+def count_samples(lines: tuple[bytes, ...]) -> int:
+    """How many credits these lines have cost."""
+    return sum(_typed.decode(line).type in SAMPLE_TYPES for line in lines)

@@ -1,75 +1,76 @@
-"""Run records to protobuf messages and back. Lists of 10,000 pass through here: speed counts."""
+"""Run records, workers, checks, trash and retention to protobuf messages and back.
+
+Lists of 10,000 pass through here: speed counts.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from dataclasses import fields
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
+from mosaic.contracts.check_result import CheckResult
+from mosaic.contracts.keeping import (
+    Deletion,
+    RetentionChoice,
+    RetentionPolicy,
+    RetentionResult,
+    TrashedRun,
+)
+from mosaic.contracts.run_record import (
+    Lineage,
+    LineageKind,
+    Origin,
+    Progress,
+    RunRecord,
+    Transition,
+    build_record,
+)
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import MosaicError
 from mosaic.wire.generated import trainer_pb2 as pb
 
-T = TypeVar("T")
-
-# One attrgetter call is much cheaper than as many attribute lookups in Python.
-_optional_of = attrgetter("started_at", "finished_at", "exit_code", "signal", "last_heartbeat_at")
-_progress_of = attrgetter(
-    *("total_steps", "total_episodes", "last_return", "mean_return"),
-    *("steps_per_second", "overall_steps_per_second"),
-)
-# Fields that hold their default in most records, compared all at once.
-_RARE = (
-    *("stop_reason", "stop_requested", "stalled", "waiting"),
-    *("checkpoint_uri", "metrics_digest", "quarantined_lines", "pinned", "group"),
-)
-_rare_of = attrgetter(*_RARE)
-_RARE_DEFAULTS = _rare_of(pb.RunRecord())
+# Fields that are the same value in record and message, as the contract in trainer.proto lists them.
+# One attrgetter call for all of them is much cheaper than as many attribute lookups in Python.
+_OWN_FIELDS = {item.name for item in fields(RunRecord)}
+_VALUES = [
+    item
+    for item in pb.RunRecord.DESCRIPTOR.fields
+    if item.name in _OWN_FIELDS and item.message_type is None and not item.is_repeated
+]
+_SENT = tuple(item.name for item in _VALUES)
+_sent_of = attrgetter(*_SENT)
+_ALWAYS = tuple(item.name for item in _VALUES if not item.has_presence)
+_always_of = attrgetter(*_ALWAYS)
+_OPTIONAL = tuple(item.name for item in _VALUES if item.has_presence)
+_optional_of = attrgetter(*_OPTIONAL)
+_PROGRESS = tuple(item.name for item in fields(Progress))
+_progress_of = attrgetter(*_PROGRESS)
+_OPTIONAL_PROGRESS = tuple(item.name for item in pb.Progress.DESCRIPTOR.fields if item.has_presence)
+_optional_progress_of = attrgetter(*_OPTIONAL_PROGRESS)
 
 _STATES: dict[str, RunState] = {state.value: state for state in RunState}
 # What a newer daemon may call an origin is not one we trust: see `_summary_values`.
-_ORIGINS = {origin.value: origin for origin in Origin}
+# An older daemon does not tell one.
+_ORIGINS = {origin.value: origin for origin in Origin} | {"": Origin.HERE}
+_KINDS = {kind.value: kind for kind in LineageKind}
 _OUTCOMES: dict[str, Outcome | None] = {outcome.value: outcome for outcome in Outcome} | {"": None}
 
 
 def record_to_proto(record: RunRecord) -> pb.RunRecord:
     """The whole record; details a record of a list does not have stay empty."""
+    # What is None is left out by protobuf itself.
     message = pb.RunRecord(
-        run_id=record.run_id,
-        run_name=record.run_name,
-        worker=record.worker,
-        state=record.state,
-        outcome=record.outcome,
-        attempt=record.attempt,
-        priority=record.priority,
-        created_at=record.created_at,
-        updated_at=record.updated_at,
-        started_at=record.started_at,
-        finished_at=record.finished_at,
-        agent_id=record.agent_id,
-        worker_id=record.worker_id,
-        env_id=record.env_id,
-        exit_code=record.exit_code,
-        cpus=record.cpus,
-        memory_mb=record.memory_mb,
-        revision=record.revision,
+        **dict(zip(_SENT, _sent_of(record), strict=True)),
+        progress=dict(zip(_PROGRESS, _progress_of(record.progress), strict=True)),
     )
-    _fill_progress(message.progress, record.progress)
-    if record.signal is not None:
-        message.signal = record.signal
-    if record.last_heartbeat_at is not None:
-        message.last_heartbeat_at = record.last_heartbeat_at
     if record.failure is not None:
         message.failure.CopyFrom(failure_to_proto(record.failure))
-    rare = _rare_of(record)
-    if rare != _RARE_DEFAULTS:
-        for name, value in zip(_RARE, rare, strict=True):
-            setattr(message, name, value)
-    if record.origin is not Origin.HERE:
-        message.origin = record.origin
+    if record.lineage is not None:
+        message.lineage.CopyFrom(pb.Lineage(**record.lineage.to_dict()))
     if record.gpu_slots:
         message.gpu_slots.extend(record.gpu_slots)
     if record.paths:
@@ -89,7 +90,7 @@ def record_to_proto(record: RunRecord) -> pb.RunRecord:
 
 def summary_from_proto(message: pb.RunRecord) -> RunRecord:
     """A record of a list or a watch, which carry no details."""
-    return _built(RunRecord, _summary_values(message))
+    return build_record(_summary_values(message))
 
 
 def record_from_proto(message: pb.RunRecord) -> RunRecord:
@@ -103,102 +104,54 @@ def record_from_proto(message: pb.RunRecord) -> RunRecord:
         values["config"] = json.loads(message.config_json)
     if message.manifest_json:
         values["manifest"] = json.loads(message.manifest_json)
-    return _built(RunRecord, values)
+    return build_record(values)
 
 
 def _summary_values(message: pb.RunRecord) -> dict[str, Any]:
+    # What is left out here falls back to its default, see `build_record`.
+    values: dict[str, Any] = dict(zip(_ALWAYS, _always_of(message), strict=True))
     try:
-        state, outcome = _STATES[message.state], _OUTCOMES[message.outcome]
+        values["state"] = _STATES[message.state]
+        values["outcome"] = _OUTCOMES[message.outcome]
     except KeyError as error:
         raise _unknown_word(error.args[0]) from None
-    values: dict[str, Any] = {
-        "run_id": message.run_id,
-        "run_name": message.run_name,
-        "worker": message.worker,
-        "state": state,
-        "outcome": outcome,
-        "attempt": message.attempt,
-        "priority": message.priority,
-        "created_at": message.created_at,
-        "updated_at": message.updated_at,
-        "agent_id": message.agent_id,
-        "worker_id": message.worker_id,
-        "env_id": message.env_id,
-        "progress": progress_from_proto(message.progress),
-        "cpus": message.cpus,
-        "memory_mb": message.memory_mb,
-        "revision": message.revision,
-        "paths": {},
-        "capabilities": {},
-        "config": {},
-        "manifest": {},
-    }
-    # What is left out here falls back to its default, see `_built`.
+    values["origin"] = _ORIGINS.get(message.origin, Origin.IMPORTED)
     is_set = message.HasField
-    started_at, finished_at, exit_code, signal, last_heartbeat_at = _optional_of(message)
-    if started_at or is_set("started_at"):
-        values["started_at"] = started_at
-    if finished_at or is_set("finished_at"):
-        values["finished_at"] = finished_at
-    if exit_code or is_set("exit_code"):
-        values["exit_code"] = exit_code
-    if signal or is_set("signal"):
-        values["signal"] = signal
-    if last_heartbeat_at or is_set("last_heartbeat_at"):
-        values["last_heartbeat_at"] = last_heartbeat_at
+    for name, value in zip(_OPTIONAL, _optional_of(message), strict=True):
+        if value or is_set(name):
+            values[name] = value
+    values["progress"] = progress_from_proto(message.progress)
     if is_set("failure"):
         values["failure"] = failure_from_proto(message.failure)
-    rare = _rare_of(message)
-    if rare != _RARE_DEFAULTS:
-        values.update(zip(_RARE, rare, strict=True))
-    if message.origin:
-        values["origin"] = _ORIGINS.get(message.origin, Origin.IMPORTED)
+    if is_set("lineage"):
+        values["lineage"] = _lineage_from_proto(message.lineage)
     if slots := message.gpu_slots:
         values["gpu_slots"] = tuple(slots)
     return values
 
 
+def _lineage_from_proto(message: pb.Lineage) -> Lineage | None:
+    """None for a kind that only a newer daemon knows: it is a remark, nothing depends on it."""
+    kind = _KINDS.get(message.kind)
+    step = message.step if message.HasField("step") else None
+    return None if kind is None else Lineage(message.parent_run, kind, step)
+
+
 def progress_to_proto(progress: Progress) -> pb.Progress:
-    message = pb.Progress()
-    _fill_progress(message, progress)
-    return message
-
-
-def _fill_progress(message: pb.Progress, progress: Progress) -> None:
-    # Set even when zero, so that the message itself counts as present.
-    message.steps = progress.steps
-    message.episodes = progress.episodes
-    if progress.total_steps is not None:
-        message.total_steps = progress.total_steps
-    if progress.total_episodes is not None:
-        message.total_episodes = progress.total_episodes
-    if progress.last_return is not None:
-        message.last_return = progress.last_return
-    if progress.mean_return is not None:
-        message.mean_return = progress.mean_return
-    if progress.steps_per_second is not None:
-        message.steps_per_second = progress.steps_per_second
-    if progress.overall_steps_per_second is not None:
-        message.overall_steps_per_second = progress.overall_steps_per_second
+    return pb.Progress(**dict(zip(_PROGRESS, _progress_of(progress), strict=True)))
 
 
 def progress_from_proto(message: pb.Progress) -> Progress:
-    total_steps, total_episodes, last_return, mean_return, speed, overall = _progress_of(message)
+    # By name, which is faster; a test knows when one is missing.
     values: dict[str, Any] = {"steps": message.steps, "episodes": message.episodes}
     is_set = message.HasField
-    if total_steps or is_set("total_steps"):
-        values["total_steps"] = total_steps
-    if total_episodes or is_set("total_episodes"):
-        values["total_episodes"] = total_episodes
-    if last_return or is_set("last_return"):
-        values["last_return"] = last_return
-    if mean_return or is_set("mean_return"):
-        values["mean_return"] = mean_return
-    if speed or is_set("steps_per_second"):
-        values["steps_per_second"] = speed
-    if overall or is_set("overall_steps_per_second"):
-        values["overall_steps_per_second"] = overall
-    return _built(Progress, values)
+    for name, value in zip(_OPTIONAL_PROGRESS, _optional_progress_of(message), strict=True):
+        if value or is_set(name):
+            values[name] = value
+    # As `build_record` does it; Progress has plain defaults only.
+    progress = object.__new__(Progress)
+    object.__setattr__(progress, "__dict__", values)
+    return progress
 
 
 def failure_to_proto(failure: FailureReason) -> pb.Failure:
@@ -244,39 +197,7 @@ def transition_from_proto(message: pb.Transition) -> Transition:
     return Transition(state, message.at, message.reason, message.attempt)
 
 
-class Check(Protocol):
-    """A pre-flight or readiness result, whichever part of the daemon made it."""
-
-    @property
-    def check(self) -> str: ...
-    @property
-    def ok(self) -> bool: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def fix(self) -> str: ...
-    @property
-    def required(self) -> bool: ...
-
-
-class Worker(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def module(self) -> str: ...
-    @property
-    def python(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def error(self) -> str: ...
-    @property
-    def capabilities(self) -> WorkerCapabilities | None: ...
-    @property
-    def readiness(self) -> Sequence[Check]: ...
-
-
-def preflight_to_proto(result: Check) -> pb.PreflightResult:
+def check_to_proto(result: CheckResult) -> pb.PreflightResult:
     return pb.PreflightResult(
         check=result.check,
         ok=result.ok,
@@ -286,7 +207,11 @@ def preflight_to_proto(result: Check) -> pb.PreflightResult:
     )
 
 
-def worker_to_proto(worker: Worker) -> pb.Worker:
+def check_from_proto(message: pb.PreflightResult) -> CheckResult:
+    return CheckResult(message.check, message.ok, message.message, message.fix, message.required)
+
+
+def worker_to_proto(worker: WorkerInfo) -> pb.Worker:
     capabilities = worker.capabilities
     return pb.Worker(
         name=worker.name,
@@ -295,18 +220,21 @@ def worker_to_proto(worker: Worker) -> pb.Worker:
         source=worker.source,
         error=worker.error,
         capabilities_json=json.dumps(capabilities.to_dict()) if capabilities else "",
-        readiness=map(preflight_to_proto, worker.readiness),
+        readiness=map(check_to_proto, worker.readiness),
     )
 
 
-def _built(cls: type[T], values: dict[str, Any]) -> T:
-    """A frozen dataclass from its values, without one guarded assignment per field.
-
-    A field left out falls back to its default, which dataclasses keep on the class.
-    """
-    instance = object.__new__(cls)
-    object.__setattr__(instance, "__dict__", values)
-    return instance
+def worker_from_proto(message: pb.Worker) -> WorkerInfo:
+    text = message.capabilities_json
+    return WorkerInfo(
+        message.name,
+        message.module,
+        message.python,
+        message.source,
+        message.error,
+        WorkerCapabilities.from_dict(json.loads(text)) if text else None,
+        tuple(map(check_from_proto, message.readiness)),
+    )
 
 
 def _unknown_word(word: str) -> MosaicError:
@@ -314,3 +242,57 @@ def _unknown_word(word: str) -> MosaicError:
         f"The daemon speaks of {word!r}, which this version does not know",
         hint="daemon and client differ in version: `mosaic daemon stop`; the next call renews it",
     )
+
+
+_RULES = ("max_age_days", "max_total_bytes", "keep_last", "keep_best")
+
+
+def policy_from_proto(message: pb.RetentionRequest) -> RetentionPolicy:
+    given = {name: getattr(message, name) for name in _RULES if message.HasField(name)}
+    return RetentionPolicy(**given)
+
+
+def retention_to_proto(result: RetentionResult) -> pb.RetentionResponse:
+    return pb.RetentionResponse(
+        deleted=[
+            pb.RetentionChoice(
+                run_id=choice.run_id,
+                run_name=choice.run_name,
+                bytes=choice.bytes,
+                reason=choice.reason,
+                finished_at=choice.finished_at,
+            )
+            for choice in result.deleted
+        ],
+        kept=result.kept,
+        kept_bytes=result.kept_bytes,
+    )
+
+
+def retention_from_proto(message: pb.RetentionResponse) -> RetentionResult:
+    choices = tuple(
+        RetentionChoice(item.run_id, item.run_name, item.bytes, item.reason, item.finished_at)
+        for item in message.deleted
+    )
+    return RetentionResult(choices, message.kept, message.kept_bytes)
+
+
+def trashed_run_to_proto(run: TrashedRun) -> pb.TrashedRun:
+    return pb.TrashedRun(
+        run_id=run.run_id,
+        run_name=run.run_name,
+        deleted_at=run.deleted_at,
+        bytes=run.bytes,
+        reason=run.reason,
+    )
+
+
+def trash_from_proto(message: pb.ListTrashResponse) -> list[TrashedRun]:
+    return [
+        TrashedRun(run.run_id, run.run_name, run.deleted_at, run.bytes, run.reason)
+        for run in message.runs
+    ]
+
+
+def deletion_from_proto(message: pb.DeleteRunResponse) -> Deletion:
+    return Deletion(message.freed_bytes, message.is_in_trash)

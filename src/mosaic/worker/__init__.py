@@ -10,9 +10,7 @@ from mosaic.contracts.manifest import TensorBoardArtifact, WandbArtifact
 from mosaic.errors import ConfigError, DependencyError, WorkerError
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.command_line import Shortcut
-from mosaic.worker.config_build import build_config
-from mosaic.worker.config_file import load_config_file
-from mosaic.worker.config_schema import config_schema, option
+from mosaic.worker.config import build_config, config_schema, load_config_file, option
 from mosaic.worker.harness import worker_main
 from mosaic.worker.json_text import to_json
 from mosaic.worker.run import Run

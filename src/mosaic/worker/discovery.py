@@ -23,8 +23,7 @@ from typing import Any
 
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
 from mosaic.errors import ConfigError
-from mosaic.files import write_all
-from mosaic.polling import is_readable
+from mosaic.files import is_readable, write_all
 
 ENTRY_POINT_GROUP = "mosaic.workers"
 QUESTION_TIMEOUT_S = 30.0

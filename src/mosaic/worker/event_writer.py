@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from time import time
 from typing import Any
 
-from mosaic.contracts.episode_statistics import EVALUATION
 from mosaic.contracts.events import EventType
+from mosaic.contracts.metrics import EVALUATION
 from mosaic.worker.assignment import Assignment
 from mosaic.worker.journal import DeferredEvent, Journal
 from mosaic.worker.json_text import encode, encode_number, freeze, frozen_text

@@ -20,9 +20,8 @@ from mosaic.contracts.events import EventType
 from mosaic.contracts.manifest import RuntimeSummary
 from mosaic.errors import MosaicError, ProgramError, RequestError, WorkerError
 from mosaic.logs import JsonLines
-from mosaic.worker.analytics import write_manifest
+from mosaic.worker.analytics import dependency_bundle, write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
-from mosaic.worker.bundle import dependency_bundle
 from mosaic.worker.command_line import (
     Shortcut,
     command_of,
@@ -30,9 +29,13 @@ from mosaic.worker.command_line import (
     parse_arguments,
     shortcut_assignments,
 )
-from mosaic.worker.config_build import build_config
-from mosaic.worker.config_file import apply_assignments, load_config_file
-from mosaic.worker.config_schema import config_schema, config_to_dict
+from mosaic.worker.config import (
+    apply_assignments,
+    build_config,
+    config_schema,
+    config_to_dict,
+    load_config_file,
+)
 from mosaic.worker.control import Control, listen_on_stdin, listen_to_signals
 from mosaic.worker.journal import Journal
 from mosaic.worker.run import Run

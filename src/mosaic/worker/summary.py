@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from mosaic.contracts.manifest import RuntimeSummary
-from mosaic.contracts.secret_names import SECRET_REFERENCE, is_secret_name
+from mosaic.contracts.secrets import SECRET_REFERENCE, is_secret_name
 from mosaic.logs import MASK
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mosaic.client.archive_file import ArchiveFile
-from mosaic.daemon.keeping.archive_reader import RunArchive
-from mosaic.daemon.keeping.archive_writer import ArchiveStream
+from mosaic.daemon.keeping.archive.reader import RunArchive
+from mosaic.daemon.keeping.archive.writer import ArchiveStream
 from mosaic.daemon.registry.registry import Registry
 from mosaic.paths import Home
 from tests.crash_states.proof import Announce

@@ -19,7 +19,7 @@ from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.registry.registry import Registry
 from mosaic.files import atomic_write, read_json
 from mosaic.paths import Home
-from mosaic.runhost.attempt_records import write_exit
+from mosaic.runhost.attempt_files import write_exit
 from mosaic.runhost.event_journal import EventJournal
 from tests.crash_states.proof import Announce
 from tests.crash_states.writers.submission import CONFIG

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import torch
 
-from cleanrl_worker.kit import chunked_state
-from cleanrl_worker.kit.checkpoints import CheckpointStore, find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints import state
+from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from cleanrl_worker.kit.training import _new_run_folder
 from tests.checkpoint_samples import assert_holds, empty_buffer, extend_buffer, save_step
 from tests.crash_states.proof import Announce
@@ -26,7 +27,7 @@ def prepare(root: Path) -> None:
 
 def write(root: Path, announce: Announce) -> None:
     torch.set_num_threads(1)
-    chunked_state.CHUNK_ROWS = 4
+    state.CHUNK_ROWS = 4
     buffer = empty_buffer()
     named = SimpleNamespace(env_id="CartPole-v1", exp_name="dqn", seed=1)
     folder = _new_run_folder(cast("Any", named), root / "run")  # as every training does

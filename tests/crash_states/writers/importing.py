@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from mosaic.daemon.keeping.archive_writer import ArchiveStream
+from mosaic.daemon.keeping.archive.writer import ArchiveStream
 from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.registry.registry import Registry
 from mosaic.paths import Home

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mosaic.telemetry.journal_packing import pack_journal
+from mosaic.telemetry.journal.packing import pack_journal
 from tests.crash_states.proof import Announce
 from tests.journal_lines import content, step
 

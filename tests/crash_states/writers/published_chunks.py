@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mosaic.telemetry.journal_append import append_chunk
+from mosaic.telemetry.journal.files import append_chunk
 from tests.crash_states.proof import Announce
 from tests.journal_lines import metric
 

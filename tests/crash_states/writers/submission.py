@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from mosaic.contracts.run_config import parse_run_config
-from mosaic.daemon.active_run import ActiveRun
+from mosaic.daemon.executors.machine import Capacity
 from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.launch.secrets import SecretVault
-from mosaic.daemon.machine import Capacity
 from mosaic.daemon.registry.registry import Registry
-from mosaic.daemon.submission import Reception
+from mosaic.daemon.runs.active_run import ActiveRun
+from mosaic.daemon.trainer.submission import RunSubmitter
 from mosaic.files import read_json
 from mosaic.paths import Home
 from tests.crash_states.proof import Announce
@@ -48,7 +48,7 @@ def write(root: Path, announce: Announce) -> None:
 async def _write(home: Home, announce: Announce) -> None:
     registry = await Registry.open(home)
     queue: list[ActiveRun] = []
-    reception = Reception(
+    reception = RunSubmitter(
         home,
         registry,
         cast("Any", None),

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from cleanrl_worker.kit.checkpoints import CheckpointStore
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from tests.checkpoint_samples import save_step, weights
 from tests.integration.hostile_files.case import CLEAN, Case, content, link, pipe
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.kit.checkpoints import load_checkpoint, load_payload
-from cleanrl_worker.kit.weights_file import parse_payload, serialize_payload, weight_hash
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import (
+    load_payload,
+    parse_payload,
+    serialize_payload,
+    weight_hash,
+)
 from tests import checkpoint_samples
 
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mosaic.analytics.optuna_reader import open_studies
-from mosaic.analytics.tensorboard_logs import tensorboard_logs
-from mosaic.analytics.tensorboard_reader import ScalarReader
-from mosaic.analytics.trial_table import best_trials, chosen_trials, duration_s
-from mosaic.analytics.wandb_logs import wandb_logs
-from mosaic.analytics.wandb_reader import WandbReader
+from mosaic.analytics.optuna.reader import open_studies
+from mosaic.analytics.optuna.study import best_trials, chosen_trials, duration_s
+from mosaic.analytics.tensorboard.logs import tensorboard_logs
+from mosaic.analytics.tensorboard.reader import ScalarReader
+from mosaic.analytics.wandb.reader import WandbReader, wandb_logs
 from mosaic.contracts.manifest import AnalyticsManifest, artifact_path, read_manifest
-from mosaic.gui.state.video_reading import probe
+from mosaic.gui.videos.model import probe
 from mosaic.telemetry import queries
-from mosaic.telemetry.digest import metrics_digest
 from mosaic.telemetry.ingest import JournalIngest
-from mosaic.telemetry.journal_extent import journal_extent
-from mosaic.telemetry.journal_reader import read_raw_events
-from mosaic.telemetry.recordings import RunRecordings
-from mosaic.telemetry.series_queries import bucketed_series, metric_infos
-from mosaic.telemetry.store_reader import reading
+from mosaic.telemetry.journal.reader import journal_extent, read_raw_events
+from mosaic.telemetry.queries import metrics_digest
+from mosaic.telemetry.recordings.episodes import RunRecordings
+from mosaic.telemetry.series import bucketed_series, metric_infos
+from mosaic.telemetry.store.reader import reading
 from mosaic.worker.summary import masked
 from tests.journal_lines import RUN_ID
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from mosaic.analytics.leveldb_log import FILE_HEADER
-from mosaic.contracts.crc32c import masked_crc
+from mosaic.analytics.wandb.reader import FILE_HEADER
 from mosaic.contracts.process_recording import Place, index_name, pack_place, process_file_name
 from mosaic.contracts.recording_file import (
     BlockKind,
@@ -19,7 +18,8 @@ from mosaic.contracts.recording_file import (
     pack_end,
     recording_name,
 )
-from mosaic.telemetry.gzip_members import packed_member
+from mosaic.contracts.tensorboard_records import masked_crc
+from mosaic.telemetry.journal.files import packed_member
 from tests import journal_lines as lines
 from tests.integration.hostile_files.case import CLEAN, Case, content, link, pipe, sparse
 from tests.unit.telemetry.recording_samples import facts, write_sample

@@ -15,11 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mosaic.analytics.optuna_journal import JournalStudies
-from mosaic.analytics.optuna_reader import open_studies
-from mosaic.analytics.optuna_sqlite import SqliteStudies
-from mosaic.analytics.optuna_study import Distribution, Study
-from mosaic.analytics.readonly_sqlite import read_undisturbed
+from mosaic.analytics.optuna.reader import JournalStudies, SqliteStudies, open_studies
+from mosaic.analytics.optuna.readonly_sqlite import read_undisturbed
+from mosaic.analytics.optuna.study import Distribution, Study
 from mosaic.errors import CorruptStoreError, StoreError
 from tests.unit.analytics import optuna_samples as samples
 

@@ -12,8 +12,8 @@ from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2
 from tensorboard.compat.proto.types_pb2 import DT_DOUBLE, DT_FLOAT
 from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 
-from mosaic.analytics import event_scalars
-from mosaic.analytics.event_scalars import EventScalars, RunScalars
+from mosaic.analytics.tensorboard import scalars
+from mosaic.analytics.tensorboard.scalars import EventScalars, RunScalars
 
 SHAPE = scalar_pb("x", 0.0).value[0].tensor.tensor_shape
 
@@ -44,7 +44,7 @@ def float_tensor(value: float, where: str) -> tensor_pb2.TensorProto:
 
 
 def without_shapes(events: list[bytes], monkeypatch: pytest.MonkeyPatch) -> RunScalars:
-    monkeypatch.setattr(event_scalars, "_MAX_SHAPES", 0)
+    monkeypatch.setattr(scalars, "_MAX_SHAPES", 0)
     slow, found = EventScalars(), RunScalars()
     for event in events:
         slow.decode(event, found)

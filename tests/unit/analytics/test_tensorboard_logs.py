@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.analytics.tensorboard_logs import NamedLog, tensorboard_command, tensorboard_logs
-from mosaic.analytics.tensorboard_server import interpreter_of
-from mosaic.analytics.tensorboard_tree import MAX_NAME_BYTES, LogTree, free_name
+from mosaic.analytics.tensorboard.logs import (
+    MAX_NAME_BYTES,
+    LogTree,
+    NamedLog,
+    free_name,
+    tensorboard_command,
+    tensorboard_logs,
+)
+from mosaic.analytics.tensorboard.server import interpreter_of
 from mosaic.contracts.manifest import AnalyticsManifest, TensorBoardArtifact
 
 

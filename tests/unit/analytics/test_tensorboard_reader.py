@@ -19,10 +19,10 @@ from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 from tensorboard.plugins.text.summary_v2 import text_pb
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-from mosaic.analytics.event_scalars import RunScalars
 from mosaic.analytics.series import Series
-from mosaic.analytics.tensorboard_reader import ScalarReader
-from mosaic.contracts.crc32c import crc32c_by_table, masked_crc
+from mosaic.analytics.tensorboard.reader import ScalarReader
+from mosaic.analytics.tensorboard.scalars import RunScalars
+from mosaic.contracts.tensorboard_records import crc32c_by_table, masked_crc
 from mosaic.errors import CorruptStoreError, StoreError
 
 NAME = "events.out.tfevents.1.host.1.0"

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.analytics.optuna_study import Study, Trial
-from mosaic.analytics.trial_table import (
+from mosaic.analytics.optuna.study import (
     SortBy,
+    Study,
+    Trial,
     best_trials,
     chosen_trials,
     costs,

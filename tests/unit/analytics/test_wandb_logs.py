@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.analytics.wandb_logs import is_offline, wandb_logs
-from mosaic.analytics.wandb_sync import require_key, without_secrets
+from mosaic.analytics.wandb.reader import is_offline, wandb_logs
+from mosaic.analytics.wandb.sync import require_key, without_secrets
 from mosaic.contracts.manifest import AnalyticsManifest, WandbArtifact
 from mosaic.errors import RequestError
 

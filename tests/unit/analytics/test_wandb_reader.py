@@ -16,10 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mosaic.analytics import wandb_items, wandb_records
-from mosaic.analytics.leveldb_log import BLOCK_BYTES, FILE_HEADER
 from mosaic.analytics.series import Series
-from mosaic.analytics.wandb_reader import WandbReader, find_logs, latest_log
+from mosaic.analytics.wandb import records as wandb_records
+from mosaic.analytics.wandb.reader import (
+    BLOCK_BYTES,
+    FILE_HEADER,
+    WandbReader,
+    find_logs,
+    latest_log,
+)
 from mosaic.errors import StoreError
 
 pb = pytest.importorskip("wandb.proto.wandb_internal_pb2")
@@ -125,8 +130,8 @@ def test_field_numbers_are_those_of_the_installed_wandb() -> None:
     run = {"config": wandb_records.RUN_CONFIG, "tags": wandb_records.RUN_TAGS}
     run |= {"start_time": wandb_records.RUN_START_TIME, "summary": wandb_records.RUN_SUMMARY}
     assert (wandb_records.RUN_TEXTS | run).items() <= numbers("RunRecord").items()
-    item = {"key": wandb_items.ITEM_KEY, "nested_key": wandb_items.ITEM_NESTED_KEY}
-    item["value_json"] = wandb_items.ITEM_JSON
+    item = {"key": wandb_records.ITEM_KEY, "nested_key": wandb_records.ITEM_NESTED_KEY}
+    item["value_json"] = wandb_records.ITEM_JSON
     for message in ("HistoryItem", "SummaryItem", "ConfigItem"):
         assert item.items() <= numbers(message).items()
 

@@ -14,8 +14,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import Box2D  # noqa: F401
 
-from baseline_worker.heuristics import HEURISTICS
-from baseline_worker.policies import make_policy
+from baseline_worker.policies import HEURISTICS, make_policy
 
 
 def returns(env_id: str, policy_name: str, episodes: int, **arguments: Any) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.launcher import (
     default_arguments,
     load_module,
@@ -19,7 +19,7 @@ from cleanrl_worker.launcher import (
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY, Algorithm
 from mosaic.errors import ConfigError, DependencyError
 from mosaic.worker import option
-from mosaic.worker.config_schema import config_to_dict
+from mosaic.worker.config import config_to_dict
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker import left_files
 from cleanrl_worker.kit.training import TrainingFiles
-from cleanrl_worker.left_files import LeftFiles
+from cleanrl_worker.runtime import ManifestUpdater
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.manifest import AnalyticsManifest, WandbArtifact, read_manifest
 from tests.waiting import wait_until
@@ -52,9 +51,9 @@ def manifest(directory: Path) -> AnalyticsManifest:
 def test_what_comes_later_is_listed_while_the_training_goes_on(
     tmp_path: Path, files: TrainingFiles, wandb: SomeWandb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_files, "INTERVAL_S", 0.01)
+    monkeypatch.setattr("cleanrl_worker.runtime.MANIFEST_INTERVAL_S", 0.01)
     run: Any = SomeRun(tmp_path)
-    left = LeftFiles(run)
+    left = ManifestUpdater(run)
     left.begin(files)
     assert manifest(tmp_path).tensorboard.relative_path == "runs/a"
     wandb.url = "https://example.org/run"
@@ -67,7 +66,7 @@ def test_what_comes_later_is_listed_while_the_training_goes_on(
 
 def test_nothing_new_is_not_written(tmp_path: Path, files: TrainingFiles) -> None:
     run: Any = SomeRun(tmp_path)
-    left = LeftFiles(run)
+    left = ManifestUpdater(run)
     left.begin(files)
     before = manifest(tmp_path).updated_at
     left.refresh()
@@ -77,5 +76,5 @@ def test_nothing_new_is_not_written(tmp_path: Path, files: TrainingFiles) -> Non
 
 def test_a_training_that_never_opened_files_ends_all_the_same(tmp_path: Path) -> None:
     run: Any = SomeRun(tmp_path)
-    LeftFiles(run).end()
+    ManifestUpdater(run).end()
     assert not (tmp_path / "analytics.json").exists()

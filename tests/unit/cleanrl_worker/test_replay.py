@@ -12,9 +12,9 @@ import pytest
 from baseline_worker import get_worker_metadata as baseline_metadata
 from cleanrl_worker import get_worker_metadata
 from cleanrl_worker.environments import denormals
+from cleanrl_worker.environments.batch import slot_states
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.environments.process_messages import pack, unpack
-from cleanrl_worker.environments.slot_states import slot_states
+from cleanrl_worker.environments.processes.messages import pack, unpack
 from cleanrl_worker.replay import make_environment
 from mosaic.contracts.replay import EpisodeStart
 from mosaic.errors import ConfigError, WorkerError

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from cleanrl_worker.kit.checkpoints import load_checkpoint, load_payload, weight_hash
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
 from tests.unit.cleanrl_worker.worker_calls import RUN_ID, Worker, tiny
 
 MakeWorker = Callable[[str], Worker]

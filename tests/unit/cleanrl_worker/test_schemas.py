@@ -9,8 +9,8 @@ from pathlib import Path
 from cleanrl_worker import get_worker_metadata
 from cleanrl_worker.catalogue import SCHEMAS_FILE, algorithm_catalogue, parameters_of
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY, PLANNED_ALGORITHMS
-from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.capabilities import Lane
+from mosaic.contracts.catalogue import AlgorithmInfo
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))

@@ -11,16 +11,12 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("tyro")
 
-from cleanrl_worker.kit.checkpoints import (
-    Checkpoint,
-    find_checkpoint,
-    load_checkpoint,
-    weight_hash,
-)
+from cleanrl_worker.kit.checkpoints.loading import Checkpoint, find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.training import run_training
 from cleanrl_worker.launcher import parse_arguments
 from cleanrl_worker.registry import find_algorithm
-from cleanrl_worker.warm_starting import WarmStart, warm_start_from
+from cleanrl_worker.resuming import WarmStart, warm_start_from
 from tests.small_trainings import SilentReporter
 
 REPLAY = {"buffer_size": 300, "batch_size": 16}

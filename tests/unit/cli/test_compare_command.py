@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.cli import compare_command
-from mosaic.cli.compare_view import say_comparison
+from mosaic.cli.commands import compare
+from mosaic.cli.commands.compare import say_comparison
 from mosaic.cli.main import main
 from mosaic.compare import requirements
 from mosaic.errors import DependencyError, RequestError
@@ -37,7 +37,7 @@ def test_places_that_cannot_be_written_are_refused_before_any_work(tmp_path: Pat
         (str(tmp_path / "x"), str(tmp_path / "x")),
     ):
         with pytest.raises(RequestError):
-            compare_command.compare_runs(argparse.Namespace(out=out, png=png, what=["a"]))
+            compare.compare_runs(argparse.Namespace(out=out, png=png, what=["a"]))
 
 
 def test_the_terminal_shows_verdicts_tables_and_differences(

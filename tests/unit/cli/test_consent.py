@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mosaic.cli.consent import confirm, with_consent
+from mosaic.cli.shared.submission import confirm, with_consent
 from mosaic.contracts.consent import Consent, consent_error
 from mosaic.errors import ConsentError
 

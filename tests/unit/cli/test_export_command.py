@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mosaic.cli.export_command import FORMATS, _targets
+from mosaic.cli.commands.export import FORMATS, _targets
 from mosaic.client import exporting
 from mosaic.client.exporting import ExportOptions
 from mosaic.errors import RequestError

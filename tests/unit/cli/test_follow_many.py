@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mosaic.cli.follow_many import summary
+from mosaic.cli.shared.following import summary
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import RunState
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from mosaic.cli.frames_command import frames, local_directory
-from mosaic.cli.live_frames import LiveView, watched_slots
+from mosaic.cli.commands.frames import LiveFrames, frames, local_directory, watched_slots
 from mosaic.cli.main import build_parser, main
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
@@ -111,5 +110,5 @@ def test_without_a_daemon_only_what_goes_on_is_watched(
     status: str, is_enough: bool, tmp_path: Path
 ) -> None:
     fate: Any = LostFate()
-    view = LiveView(Viewer(tmp_path / "none"), fate, parsed(), None)
+    view = LiveFrames(Viewer(tmp_path / "none"), fate, parsed(), None)
     assert view._is_enough(View(status)) is is_enough

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mosaic.cli.main import build_parser
-from mosaic.cli.submission import parse_environment
+from mosaic.cli.shared.submission import parse_environment
 from mosaic.client.calls import config_text
 from mosaic.errors import MosaicError, RequestError
-from mosaic.export.episode_choice import parse_choice
+from mosaic.export.run_rows import parse_choice
 from mosaic.front.set_values import parse_settings
 from mosaic.front.training_config import parse_seeds
 from tests.unit.contracts.test_run_config import VALID

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.cli.archive_commands import archive_path
-from mosaic.cli.trash_commands import choose_trashed
+from mosaic.cli.commands.keeping import archive_path, choose_trashed
 from mosaic.contracts.keeping import TrashedRun
 from mosaic.errors import RequestError, UnknownRunError
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.cli.log_on_terminal import LogOnTerminal
+from mosaic.cli.commands.logs import TerminalLog
 
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 COLUMNS = 20
@@ -41,7 +41,7 @@ logs = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=4), max_size=30)
 
 
 def shown(*chunks: bytes, has_colour: bool = True) -> str:
-    output = LogOnTerminal(COLUMNS, has_colour)
+    output = TerminalLog(COLUMNS, has_colour)
     return "".join(map(output.feed, chunks)) + output.end()
 
 

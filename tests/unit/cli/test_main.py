@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from mosaic import __version__
-from mosaic.cli import run_command, session
-from mosaic.cli.failures import report
+from mosaic.cli.commands import run
+from mosaic.cli.commands.run import read_config
 from mosaic.cli.main import build_parser, main
-from mosaic.cli.submission import parse_environment
-from mosaic.cli.submit_command import read_config
+from mosaic.cli.shared import clients
+from mosaic.cli.shared.failures import report
+from mosaic.cli.shared.submission import parse_environment
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_config import parse_run_config
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import (
     ConfigError,
     DependencyError,
@@ -26,7 +28,6 @@ from mosaic.errors import (
     UnknownWorkerError,
     error_codes,
 )
-from mosaic.wire.answers import WorkerInfo
 
 SCHEMA = {
     "additionalProperties": False,
@@ -120,7 +121,7 @@ def test_environment_variables_are_given_or_passed_on(monkeypatch: pytest.Monkey
 
 def test_plain_run_asks_for_what_the_worker_needs() -> None:
     arguments = parsed("run", "some", "--set", "env_id=ALE/Pong-v5", "--seed", "3")
-    config = run_command.build_config(arguments, CAPABILITIES)
+    config = run.build_config(arguments, CAPABILITIES)
     checked = parse_run_config(config)
     assert checked.run_name == "some-ALE-Pong-v5-3"
     assert checked.entry_point == "some"
@@ -135,7 +136,7 @@ def test_every_option_of_run_reaches_the_config() -> None:
         *("--max-steps", "1000", "--max-duration", "60", "--priority", "-5", "--retries", "2"),
         *("--env", "A=1"),
     )
-    checked = parse_run_config(run_command.build_config(arguments, CAPABILITIES))
+    checked = parse_run_config(run.build_config(arguments, CAPABILITIES))
     assert checked.run_name == "mine"
     assert (checked.resources.cpus, checked.resources.memory_mb) == (4, 512)
     assert checked.resources.gpus.mandatory
@@ -149,7 +150,7 @@ def test_seed_for_a_worker_without_one_is_refused() -> None:
         "some", config_schema={"additionalProperties": False, "properties": {"x": {}}}
     )
     with pytest.raises(ConfigError, match="no setting 'seed'"):
-        run_command.build_config(parsed("run", "some", "--seed", "1"), capabilities)
+        run.build_config(parsed("run", "some", "--seed", "1"), capabilities)
 
 
 def test_negative_retries_are_refused() -> None:
@@ -160,11 +161,11 @@ def test_negative_retries_are_refused() -> None:
 def test_unknown_and_broken_workers_are_told_apart() -> None:
     broken = WorkerInfo("broken", "", "", "entry point", "no module", None, ())
     fine = WorkerInfo("some", "some.cli", "", "entry point", "", CAPABILITIES, ())
-    assert run_command.find_worker([broken, fine], "some") == CAPABILITIES
+    assert run.find_worker([broken, fine], "some") == CAPABILITIES
     with pytest.raises(DependencyError, match="no module"):
-        run_command.find_worker([broken, fine], "broken")
+        run.find_worker([broken, fine], "broken")
     with pytest.raises(UnknownWorkerError) as caught:
-        run_command.find_worker([broken, fine], "somme")
+        run.find_worker([broken, fine], "somme")
     assert "did you mean 'some'?" in caught.value.hint
 
 
@@ -175,8 +176,8 @@ def test_home_option_wins_over_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MOSAIC_HOME", "/elsewhere")
-    assert session.home_of(parsed("--home", str(tmp_path), "runs")).root == tmp_path
-    assert session.home_of(parsed("runs")).root == Path("/elsewhere")
+    assert clients.home_of(parsed("--home", str(tmp_path), "runs")).root == tmp_path
+    assert clients.home_of(parsed("runs")).root == Path("/elsewhere")
 
 
 def test_address_without_a_readable_token_is_refused(
@@ -185,11 +186,11 @@ def test_address_without_a_readable_token_is_refused(
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path))
     monkeypatch.setenv("MOSAIC_ADDRESS", "127.0.0.1:1")
     with pytest.raises(RequestError, match="token"):
-        session.open_client(parsed("runs"))
+        clients.open_client(parsed("runs"))
     token = tmp_path / "token"
     token.write_text("secret\n")
     monkeypatch.setenv("MOSAIC_DAEMON_TOKEN_FILE", str(token))
-    session.open_client(parsed("runs")).close()
+    clients.open_client(parsed("runs")).close()
     monkeypatch.setenv("MOSAIC_TLS_CERT", "only-one.pem")
     with pytest.raises(RequestError, match="TLS needs all"):
-        session.open_client(parsed("runs"))
+        clients.open_client(parsed("runs"))

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from mosaic.cli.metrics_command import choose_names
-from mosaic.cli.sparkline import sparkline
+from mosaic.cli.commands.metrics import choose_names, sparkline
 from mosaic.errors import RequestError
 
 KNOWN = ["charts/SPS", "losses/policy", "losses/value", "odd*name"]

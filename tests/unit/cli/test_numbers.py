@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from mosaic.cli.numbers import (
+from mosaic.cli.shared.argument_types import (
     config_number,
     natural,
     number_between,

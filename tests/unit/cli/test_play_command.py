@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.cli.play_command import describe, read_requests
+from mosaic.cli.commands.policies import describe_answer, read_requests
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,6 @@ def test_a_huge_number_of_steps_is_bounded() -> None:
 
 
 def test_answers_become_sentences() -> None:
-    assert "return 7" in describe({"type": "step", "episode_reward": 7})
-    assert "after 9 steps" in describe({"type": "episode_done", "episode_length": 9})
-    assert describe({"type": "error", "message": "no"}) == "error: no"
+    assert "return 7" in describe_answer({"type": "step", "episode_reward": 7})
+    assert "after 9 steps" in describe_answer({"type": "episode_done", "episode_length": 9})
+    assert describe_answer({"type": "error", "message": "no"}) == "error: no"

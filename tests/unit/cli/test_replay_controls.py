@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mosaic.cli.replay_controls import FASTEST, SLOWEST, Controls
+from mosaic.cli.commands.replay_player import FASTEST, SLOWEST, Controls
 
 CONTROLS = Controls(steps=200, fps=10.0)
 

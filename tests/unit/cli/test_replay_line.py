@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from mosaic.cli.replay_line import telemetry_line
-from mosaic.front.replay_words import action_text
+from mosaic.cli.commands.replay_player import telemetry_line
+from mosaic.front.run_words import action_text
 from mosaic.replay.simulation import SimulatedStep
 
 

@@ -10,11 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.cli import follow, terminal
-from mosaic.cli.failures import outcome_status
-from mosaic.cli.run_view import progress_line, say_end, say_run
-from mosaic.cli.runs_command import say_runs
-from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
+from mosaic.cli.commands.runs import say_runs
+from mosaic.cli.shared import following, terminal
+from mosaic.cli.shared.failures import outcome_status
+from mosaic.cli.shared.run_view import progress_line, say_end, say_run
+from mosaic.contracts.run_record import (
+    Lineage,
+    LineageKind,
+    Origin,
+    Progress,
+    RunRecord,
+    Transition,
+)
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
 from mosaic.front.run_words import elapsed_s, remaining_s, remarks_of, state_word
 
@@ -177,7 +184,7 @@ def test_colours_appear_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> N
 def test_plain_view_speaks_on_changes_and_otherwise_seldom(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with follow.PlainView(interval_s=1000) as view:
+    with following.PlainProgress(interval_s=1000) as view:
         for record in (RUN, RUN, RUN, replace(RUN, state=RunState.PAUSE), RUN, FAILED):
             view.show(record)
     lines = capsys.readouterr().out.splitlines()
@@ -190,7 +197,7 @@ def test_live_view_draws_one_line_in_place(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
-    with follow.LiveView() as view:
+    with following.LiveProgress() as view:
         view.show(replace(RUN, stalled="[red]no markup[/red]"))
     for part in ("stalled", "25%", "[red]no markup[/red]", "2,500/10,000", "ETA 15 s"):
         assert part in screen.getvalue()
@@ -201,7 +208,7 @@ def test_a_note_stays_above_the_line_letter_by_letter(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
-    with follow.LiveView() as view:
+    with following.LiveProgress() as view:
         view.show(RUN)
         view.note("try [red]--compat[/red]\x1b[2J")
     assert "try [red]--compat[/red]" in screen.getvalue()
@@ -217,3 +224,11 @@ def test_the_origin_is_a_column_where_one_is_not_from_here(
     header, here, imported = capsys.readouterr().out.splitlines()
     assert header.split()[-1] == "ORIGIN"
     assert (here.split()[-1], imported.split()[-1]) == ("here", "imported")
+
+
+def test_a_run_says_which_checkpoint_it_came_from(capsys: pytest.CaptureFixture[str]) -> None:
+    parent = "01M7GMPJSZ0BRD37XN2WQBJ4W5"
+    say_run(replace(RUN, lineage=Lineage(parent, LineageKind.EVALUATED, 40_960)))
+    assert f"evaluates {parent}, step 40,960" in capsys.readouterr().out
+    say_run(RUN)
+    assert "lineage" not in capsys.readouterr().out

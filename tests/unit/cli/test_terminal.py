@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from mosaic.cli.terminal import (
+from mosaic.cli.shared.terminal import (
+    colours_only,
     confirmed,
-    only_coloured,
     printable,
     printable_json,
     say,
@@ -47,7 +47,7 @@ def test_what_steers_a_terminal_is_shown_as_a_replaced_character(text: str) -> N
 @pytest.mark.parametrize("text", ["", "plain", "ä € 漢字 🚀", "a\tb", "no-break\u00a0space"])
 def test_ordinary_text_is_printed_as_it_is(text: str) -> None:
     assert printable(text) == text
-    assert only_coloured(text) == text
+    assert colours_only(text) == text
 
 
 def test_a_new_line_in_a_name_does_not_begin_a_line() -> None:
@@ -56,7 +56,7 @@ def test_a_new_line_in_a_name_does_not_begin_a_line() -> None:
 
 def test_what_is_said_keeps_its_own_colours_and_lines_and_no_other_order() -> None:
     text = "\x1b[1mname\x1b[0m: a\x1b]0;t\x07\n  b\x1b[2J"
-    assert only_coloured(text) == (
+    assert colours_only(text) == (
         f"\x1b[1mname\x1b[0m: a{REPLACED}]0;t{REPLACED}\n  b{REPLACED}[2J"
     )
 

@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.analytics.optuna_reader import open_studies
-from mosaic.analytics.optuna_study import Study, Trial
-from mosaic.cli.trials_command import choose_study, find_study_file
-from mosaic.cli.trials_view import Choice, StudyFollower, say_problems, say_study, study_json
+from mosaic.analytics.optuna.reader import open_studies
+from mosaic.analytics.optuna.study import Study, Trial
+from mosaic.cli.commands.trials import choose_study, find_study_file
+from mosaic.cli.commands.trials_view import (
+    StudyFollower,
+    TrialChoice,
+    say_problems,
+    say_study,
+    study_json,
+)
 from mosaic.errors import RequestError, StoreError
 
 START = datetime(2026, 1, 1, 12)
@@ -37,7 +43,7 @@ def test_parameters_have_a_column_each_and_the_best_is_marked(
         Trial(2, "PRUNED", [9.0], {"rate": 1.0}),
         Trial(3, "WAITING"),
     ]
-    say_study(Study("s\x07", ["MAXIMIZE"], trials=trials), Choice())
+    say_study(Study("s\x07", ["MAXIMIZE"], trials=trials), TrialChoice())
     title, header, *rows = lines(capsys)
     assert (
         title == "s\N{REPLACEMENT CHARACTER}  maximize  4 trials: 2 complete, 1 pruned, 1 waiting"
@@ -52,13 +58,13 @@ def test_parameters_have_a_column_each_and_the_best_is_marked(
 def test_an_empty_study_is_no_crash(
     directions: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    say_study(Study("s", directions), Choice())
+    say_study(Study("s", directions), TrialChoice())
     assert lines(capsys)[-1] == "no trials"
 
 
 def test_json_holds_what_is_not_finite() -> None:
     study = Study("s", ["MINIMIZE"], trials=[done(0, math.inf), done(1, math.nan)])
-    data = study_json(study, Choice(limit=1))
+    data = study_json(study, TrialChoice(limit=1))
     assert [trial["number"] for trial in data["trials"]] == [0]
     assert data["best"] == [0]
 
@@ -99,7 +105,7 @@ def test_following_tells_only_what_is_new(capsys: pytest.CaptureFixture[str]) ->
     ended = Study("s", ["MINIMIZE"], trials=[done(0, 3.0, x=1), Trial(1, "RUNNING")])
     busy = StoreError("busy")
     follower = StudyFollower(
-        Scripted([running], busy, [running], [ended], [ended]), None, Choice(), as_json=True
+        Scripted([running], busy, [running], [ended], [ended]), None, TrialChoice(), as_json=True
     )
     said = []
     for _ in range(5):
@@ -119,9 +125,9 @@ def test_following_another_study_of_the_file_is_silent(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     study = Study("s", ["MINIMIZE"], trials=[done(0, 1.0)])
-    StudyFollower(Scripted([study]), "other", Choice(), as_json=False).look()
+    StudyFollower(Scripted([study]), "other", TrialChoice(), as_json=False).look()
     assert lines(capsys) == []
-    StudyFollower(Scripted([study]), "s", Choice(), as_json=False).look()
+    StudyFollower(Scripted([study]), "s", TrialChoice(), as_json=False).look()
     assert lines(capsys) == ["s  trial 0  complete  1  best"]
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from mosaic.cli.commands.watch import watch_document
 from mosaic.cli.main import build_parser, own_words
-from mosaic.cli.watch_command import watch_document
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError, RequestError
 from mosaic.front.script_config import preview, refuse_secrets

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mosaic.client.bus_stream import AllRunsStream, BusItem, BusStream, names_in
+from mosaic.client.streams import AllRunsStream, BusItem, BusStream, unique_names
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.errors import ConfigError
-from mosaic.wire.bus import BusBatch, BusNotice
+from mosaic.wire.answers import BusBatch, BusNotice
 from mosaic.wire.generated import trainer_pb2 as pb
 
 
@@ -173,6 +173,6 @@ def test_cursor_that_makes_no_sense_is_refused(cursor: Any) -> None:
 
 
 def test_a_single_name_is_taken_for_what_was_meant() -> None:
-    assert names_in("A1") == ("A1",)
-    assert names_in(["A", "B", "A"]) == ("A", "B")
-    assert Counter(names_in(())) == {}
+    assert unique_names("A1") == ("A1",)
+    assert unique_names(["A", "B", "A"]) == ("A", "B")
+    assert Counter(unique_names(())) == {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mosaic.client import calls, keeping_calls
+from mosaic.client import calls
 from mosaic.client.calls import Call
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError
@@ -55,7 +55,7 @@ def test_what_must_not_happen_twice_is_not_repeated() -> None:
     assert all(call.is_repeatable for call in repeatable)
     once: list[Call[Any]] = [
         calls.control("x", {}),
-        keeping_calls.delete("x", False),
+        calls.delete("x", False),
         calls.pause("x"),
         calls.unpause("x"),
     ]

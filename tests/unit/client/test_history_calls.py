@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mosaic.client import history_calls
-from mosaic.client.history_calls import SeriesRange
-from mosaic.client.history_methods import HistoryMethods
+from mosaic.client import calls
+from mosaic.client.calls import SeriesRange
+from mosaic.client.trainer_client import TrainerClient
 from mosaic.wire.generated import trainer_pb2 as pb
 
 RUNS = [f"run {number}" for number in range(1000)]
 
 
-class PagedDaemon(HistoryMethods):
+class PagedDaemon(TrainerClient):
     """Answers as a daemon would that allows two rows a page."""
 
     def __init__(self, rows: int) -> None:
@@ -67,10 +67,10 @@ def test_episodes_and_steps_are_fetched_until_there_are_enough() -> None:
     assert [step.step_index for step in daemon.steps("run", 0)] == [0, 1, 2, 3, 4]
 
 
-def asked(calls: Any) -> list[tuple[str, str]]:
+def asked(parts: Any) -> list[tuple[str, str]]:
     return [
         (run_id, name)
-        for call in calls
+        for call in parts
         for run_id in call.request.run_ids
         for name in call.request.names
     ]
@@ -79,16 +79,16 @@ def asked(calls: Any) -> list[tuple[str, str]]:
 def test_many_runs_are_asked_for_in_parts_that_fit_one_answer() -> None:
     names = ["a", "b", "c"]
     for buckets in (0, 1, 200, 2000, 10_000):
-        calls = list(history_calls.series_parts(RUNS, names, SeriesRange(buckets=buckets)))
-        assert asked(calls) == [(run_id, name) for run_id in RUNS for name in names]
-        for call in calls:
+        parts = list(calls.series_parts(RUNS, names, SeriesRange(buckets=buckets)))
+        assert asked(parts) == [(run_id, name) for run_id in RUNS for name in names]
+        for call in parts:
             series = len(call.request.run_ids) * len(call.request.names)
-            assert series <= history_calls.SERIES_PER_CALL
-            assert series * buckets <= history_calls.ROWS_PER_CALL
+            assert series <= calls.SERIES_PER_CALL
+            assert series * buckets <= calls.ROWS_PER_CALL
 
 
 def test_many_names_of_one_run_are_split_too() -> None:
     names = [f"metric {number}" for number in range(1234)]
-    calls = list(history_calls.series_parts("run", names, SeriesRange(buckets=1000)))
-    assert asked(calls) == [("run", name) for name in names]
-    assert max(len(call.request.names) for call in calls) == 100
+    parts = list(calls.series_parts("run", names, SeriesRange(buckets=1000)))
+    assert asked(parts) == [("run", name) for name in names]
+    assert max(len(call.request.names) for call in parts) == 100

@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 
-from mosaic.client import calls, history_calls, keeping_calls, recording_calls
-from mosaic.client.bus_stream import AllRunsStream, BusStream
-from mosaic.client.history_calls import SeriesRange
-from mosaic.client.patience import LONGEST_WAIT_S, checked_timeout
-from mosaic.client.requests import new_request
-from mosaic.client.resumable_streams import EventStream, LogStream, RunWatch
+from mosaic.client import calls
+from mosaic.client.calls import SeriesRange, new_request
+from mosaic.client.connection import LONGEST_WAIT_S, checked_timeout
+from mosaic.client.streams import (
+    AllRunsStream,
+    ArchiveStream,
+    BusStream,
+    EventStream,
+    LogStream,
+    RunWatch,
+)
 from mosaic.contracts.keeping import RetentionPolicy
 from mosaic.errors import ConfigError
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -48,18 +53,18 @@ TEXTS: dict[str, Callable[[Any], Any]] = {
     "recent.run_id": lambda text: calls.recent_metrics(text, 1, ()),
     "recent.names": lambda text: calls.recent_metrics("x", 1, [text]),
     "control.run_id": lambda text: calls.control(text, {}),
-    "metrics.run_id": history_calls.metrics,
-    "series.run_ids": lambda text: history_calls.series([text], ["x"], SeriesRange()),
-    "series.names": lambda text: history_calls.series(["x"], [text], SeriesRange()),
-    "episodes.run_id": lambda text: history_calls.episodes(text, "oldest", 0, 0),
-    "episodes.order": lambda text: history_calls.episodes("x", text, 0, 0),
-    "steps.run_id": lambda text: history_calls.steps(text, None, None, 0),
-    "recording.run_id": lambda text: recording_calls.get_recording(text, 0, None),
-    "delete.run_id": lambda text: keeping_calls.delete(text, False),
-    "restore.run_id": keeping_calls.restore,
-    "empty.run_ids": lambda text: keeping_calls.empty_trash(iter([text])),
-    "pin.run_id": lambda text: keeping_calls.pin(text, True),
-    "archive.run_id": keeping_calls.ArchiveStream,
+    "metrics.run_id": calls.metrics,
+    "series.run_ids": lambda text: calls.series([text], ["x"], SeriesRange()),
+    "series.names": lambda text: calls.series(["x"], [text], SeriesRange()),
+    "episodes.run_id": lambda text: calls.episodes(text, "oldest", 0, 0),
+    "episodes.order": lambda text: calls.episodes("x", text, 0, 0),
+    "steps.run_id": lambda text: calls.steps(text, None, None, 0),
+    "recording.run_id": lambda text: calls.get_recording(text, 0, None),
+    "delete.run_id": lambda text: calls.delete(text, False),
+    "restore.run_id": calls.restore,
+    "empty.run_ids": lambda text: calls.empty_trash(iter([text])),
+    "pin.run_id": lambda text: calls.pin(text, True),
+    "archive.run_id": ArchiveStream,
     "watch.run_ids": lambda text: RunWatch([text]),
     "log.run_id": lambda text: LogStream(text, "", 0, False),
     "log.stream": lambda text: LogStream("x", text, 0, False),
@@ -73,26 +78,26 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
     "cancel.grace_s": lambda number: calls.cancel("x", "", number),
     "list.limit": lambda number: calls.list_runs((), (), "", number),
     "recent.count": lambda number: calls.recent_metrics("x", number, ()),
-    "series.first_step": lambda number: history_calls.series(["x"], ["x"], SeriesRange(number)),
-    "series.last_step": lambda number: history_calls.series(["x"], ["x"], SeriesRange(0, number)),
-    "series.buckets": lambda number: history_calls.series(["x"], ["x"], SeriesRange(0, 0, number)),
-    "series.after_cursor": lambda n: history_calls.series(["x"], ["x"], SeriesRange(), n),
-    "episodes.limit": lambda number: history_calls.episodes("x", "oldest", number, 0),
-    "episodes.after_cursor": lambda number: history_calls.episodes("x", "oldest", 0, number),
-    "episodes.episode_index": lambda n: history_calls.episodes("x", "oldest", 0, 0, n),
-    "steps.episode_index": lambda number: history_calls.steps("x", number, None, 0),
-    "steps.attempt": lambda number: history_calls.steps("x", None, number, 0),
-    "recording.episode_index": lambda number: recording_calls.get_recording("x", number, None),
-    "recording.attempt": lambda number: recording_calls.get_recording("x", 0, number),
+    "series.first_step": lambda number: calls.series(["x"], ["x"], SeriesRange(number)),
+    "series.last_step": lambda number: calls.series(["x"], ["x"], SeriesRange(0, number)),
+    "series.buckets": lambda number: calls.series(["x"], ["x"], SeriesRange(0, 0, number)),
+    "series.after_cursor": lambda n: calls.series(["x"], ["x"], SeriesRange(), n),
+    "episodes.limit": lambda number: calls.episodes("x", "oldest", number, 0),
+    "episodes.after_cursor": lambda number: calls.episodes("x", "oldest", 0, number),
+    "episodes.episode_index": lambda n: calls.episodes("x", "oldest", 0, 0, n),
+    "steps.episode_index": lambda number: calls.steps("x", number, None, 0),
+    "steps.attempt": lambda number: calls.steps("x", None, number, 0),
+    "recording.episode_index": lambda number: calls.get_recording("x", number, None),
+    "recording.attempt": lambda number: calls.get_recording("x", 0, number),
     "log.tail_lines": lambda number: LogStream("x", "", number, False),
     "events.cursor": lambda number: EventStream("x", number, (), False),
     "bus.window": lambda number: bus(BusStream, window=number),
     "bus.cursors.x": lambda number: bus(BusStream, cursors={"x": number}),
-    "retention.max_age_days": lambda n: keeping_calls.apply_retention(RetentionPolicy(n), True),
-    "retention.max_total_bytes": lambda number: keeping_calls.apply_retention(
+    "retention.max_age_days": lambda n: calls.apply_retention(RetentionPolicy(n), True),
+    "retention.max_total_bytes": lambda number: calls.apply_retention(
         RetentionPolicy(max_total_bytes=number), True
     ),
-    "retention.keep_last": lambda number: keeping_calls.apply_retention(
+    "retention.keep_last": lambda number: calls.apply_retention(
         RetentionPolicy(keep_last=number), True
     ),
 }

@@ -4,19 +4,17 @@ from typing import Any
 
 import pytest
 
-from mosaic.client.calls import Call
-from mosaic.client.history_calls import Page
-from mosaic.client.played_again import (
+from mosaic.client.calls import Call, Page
+from mosaic.client.export_rows import (
     FIRST_STEP_MISSING,
+    StoredRows,
     env_kwargs,
-    episodes_played_again,
     has_observations,
+    replayed_episodes,
 )
-from mosaic.client.stored_rows import StoredRows
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import UnknownRunError
-from mosaic.export.episode_choice import ALL, parse_choice
-from mosaic.export.played_episodes import LeftOutEpisode, PlayedEpisode
+from mosaic.export.run_rows import ALL_EPISODES, LeftOutEpisode, PlayedEpisode, parse_choice
 from tests.unit.export.run_rows_samples import RUN_ID, episode, record, series, step
 
 PAGE = 3
@@ -99,7 +97,7 @@ def test_steps_of_all_or_of_chosen_episodes_each_once() -> None:
         steps=[step(index, at) for index in range(3) for at in range(5)],
     )
     rows = StoredRows(daemon, record())
-    assert len(flat(rows.steps(ALL))) == 15
+    assert len(flat(rows.steps(ALL_EPISODES))) == 15
     chosen = flat(rows.steps(parse_choice("1..2")))
     assert [(row.episode_index, row.step_index) for row in chosen] == [
         (index, at) for index in (1, 2) for at in range(5)
@@ -109,7 +107,7 @@ def test_steps_of_all_or_of_chosen_episodes_each_once() -> None:
 def test_what_cannot_be_simulated_is_taken_from_its_steps_without_the_first() -> None:
     steps = [step(0, at, observation=[float(at)], action=at, episode_seed=4) for at in range(4)]
     daemon = Daemon(episodes=[episode(0), episode(1)], steps=steps)
-    played, left_out = episodes_played_again(daemon, StoredRows(daemon, record()), [0, 1])
+    played, left_out = replayed_episodes(daemon, StoredRows(daemon, record()), [0, 1])
     assert isinstance(played, PlayedEpisode)
     assert played.observations == [[0.0], [1.0], [2.0], [3.0]]
     assert played.actions == [1, 2, 3]
@@ -127,7 +125,7 @@ def test_a_run_that_is_gone_is_no_episode_left_out() -> None:
         return answer(call)
 
     with pytest.raises(UnknownRunError):
-        list(episodes_played_again(ask, StoredRows(ask, record()), [0]))
+        list(replayed_episodes(ask, StoredRows(ask, record()), [0]))
 
 
 def test_steps_with_a_hole_or_without_observations_are_no_episode() -> None:

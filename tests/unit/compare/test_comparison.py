@@ -9,8 +9,7 @@ import pytest
 
 from mosaic.compare.comparison import Comparison, Question, compare
 from mosaic.compare.curves import Curve
-from mosaic.compare.eligibility import with_ends
-from mosaic.compare.groups import RunGroup
+from mosaic.compare.groups import RunGroup, with_ends
 from mosaic.contracts.events import finite_json
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState

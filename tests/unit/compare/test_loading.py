@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mosaic.compare.loading import Loader, choose_source
+from mosaic.compare.building import Loader, choose_source
 from mosaic.compare.published import EVALUATION, TRAINING
-from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.errors import RequestError
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mosaic.compare.building import reference_checks
 from mosaic.compare.comparison import compare
 from mosaic.compare.groups import RunGroup
 from mosaic.compare.published import (
@@ -18,7 +19,6 @@ from mosaic.compare.published import (
     find_published,
     published_values,
 )
-from mosaic.compare.reference import reference_checks
 from mosaic.compare.statistics import Estimate
 from tests.compare_samples import (
     RETURNS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mosaic.compare.recipes import ABSENT, differences, equalities, recipe_key, seed_of
+from mosaic.compare.groups import ABSENT, differences, equalities, recipe_key, seed_of
 from tests.compare_samples import config_of
 
 

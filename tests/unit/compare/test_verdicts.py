@@ -12,8 +12,8 @@ from mosaic.compare.curves import Floats
 from mosaic.compare.verdicts import (
     ALPHA,
     T_TEST,
+    compare_pairs,
     corrected_for_number,
-    judge_pairs,
     least_seeds,
     rank_or_t_test,
     seeds_needed,
@@ -51,7 +51,7 @@ def test_equal_groups_are_told_apart_in_five_percent_at_most(
 def test_a_clear_difference_is_told_with_three_seeds_and_with_five() -> None:
     for seeds in (3, 5):
         rng = np.random.default_rng(seeds)
-        pair = judge_pairs([("A", rng.normal(500, 3, seeds)), ("B", rng.normal(20, 3, seeds))])[0]
+        pair = compare_pairs([("A", rng.normal(500, 3, seeds)), ("B", rng.normal(20, 3, seeds))])[0]
         assert pair.is_told_apart
         assert pair.sentence.startswith("A is better than B: P(improvement) = 1.00 [1.00, 1.00]")
         assert "every seed above every other" in pair.sentence
@@ -59,12 +59,12 @@ def test_a_clear_difference_is_told_with_three_seeds_and_with_five() -> None:
 
 def test_the_better_group_comes_first_and_lower_may_be_better() -> None:
     low, high = ("low", np.arange(6.0)), ("high", np.arange(6.0) + 100)
-    assert judge_pairs([low, high])[0].first == "high"
-    assert judge_pairs([low, high], is_lower_better=True)[0].first == "low"
+    assert compare_pairs([low, high])[0].first == "high"
+    assert compare_pairs([low, high], is_lower_better=True)[0].first == "low"
 
 
 def test_what_cannot_be_told_apart_says_how_many_seeds_more() -> None:
-    pair = judge_pairs([("A", np.array([1.0, 2, 6])), ("B", np.array([0.0, 1.5, 4]))])[0]
+    pair = compare_pairs([("A", np.array([1.0, 2, 6])), ("B", np.array([0.0, 1.5, 4]))])[0]
     assert not pair.is_told_apart
     assert pair.more_seeds is not None
     assert pair.sentence.startswith("A and B cannot be told apart with 3 seeds each")
@@ -72,16 +72,16 @@ def test_what_cannot_be_told_apart_says_how_many_seeds_more() -> None:
 
 
 def test_one_seed_tells_nothing() -> None:
-    pair = judge_pairs([("A", np.array([500.0])), ("B", np.array([1.0]))])[0]
+    pair = compare_pairs([("A", np.array([500.0])), ("B", np.array([1.0]))])[0]
     assert (pair.is_told_apart, pair.p_value, pair.improvement.low) == (False, None, None)
     assert "with 1 seed each. 4 seeds each (3 more) are the least" in pair.sentence
-    mixed = judge_pairs([("A", np.array([500.0])), ("B", np.array([1.0, 2.0, 3.0]))])[0]
+    mixed = compare_pairs([("A", np.array([500.0])), ("B", np.array([1.0, 2.0, 3.0]))])[0]
     assert "with 1 and 3 seeds" in mixed.sentence
 
 
 def test_equal_values_are_not_told_apart_and_no_number_of_seeds_is_promised() -> None:
     for seeds in (2, 3, 6):
-        pair = judge_pairs([("A", np.full(seeds, 200.0)), ("B", np.full(seeds, 200.0))])[0]
+        pair = compare_pairs([("A", np.full(seeds, 200.0)), ("B", np.full(seeds, 200.0))])[0]
         assert (pair.is_told_apart, pair.more_seeds) == (False, None)
         assert "100 seeds each would not show it" in pair.sentence
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.errors import ConfigError
 
 INFO = AlgorithmInfo(

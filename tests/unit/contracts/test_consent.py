@@ -10,20 +10,21 @@ import pytest
 from mosaic.contracts.consent import (
     CONFIG_OF,
     Consent,
-    as_known_here,
-    consent_asked,
+    as_one_line,
     consent_error,
+    consent_for_config,
+    consent_for_recording,
     consent_from_lines,
     is_granted,
     is_plain,
     names_module,
-    needed_for_config,
-    needed_for_recording,
-    runs_named,
-    shown,
+    referenced_runs,
+    requested_consent,
+    running_variables,
+    runs_something,
+    with_package_only,
 )
 from mosaic.contracts.run_config import parse_run_config
-from mosaic.contracts.running_variables import running_variables, runs_something
 from mosaic.errors import ConsentError
 from tests.daemon_harness import run_document
 
@@ -194,7 +195,7 @@ def needed(**changes: Any) -> Consent | None:
     is_as_installed = changes.pop("is_as_installed", True)
     fields = changes.pop("program_fields", ())
     digest = changes.pop("file_digest", lambda _: "")
-    return needed_for_config(
+    return consent_for_config(
         parse_run_config(run_document(**changes)),
         WORKER_COMMAND,
         is_as_installed=is_as_installed,
@@ -260,12 +261,16 @@ def test_another_line_is_another_digest() -> None:
 
 
 def test_no_line_can_look_like_two_or_hide_a_part_of_itself() -> None:
-    text = shown("a\nvariable: b\r\x1b[2K\u202egnp.exe\u2028\x00\ud800")
+    text = as_one_line("a\nvariable: b\r\x1b[2K\u202egnp.exe\u2028\x00\ud800")
     assert text.isprintable() and "\\n" in text and "\\u202e" in text and "\\x1b" in text
-    long = shown("x" * 5000)
+    long = as_one_line("x" * 5000)
     assert len(long) < 2200 and "5,000 characters" in long
-    assert shown("x" * 5000) != shown("x" * 4999 + "y"), "what is cut off counts as well"
-    assert shown("a\nb") != shown(r"a\nb"), "a consent to one of them is none to the other"
+    assert as_one_line("x" * 5000) != as_one_line("x" * 4999 + "y"), (
+        "what is cut off counts as well"
+    )
+    assert as_one_line("a\nb") != as_one_line(r"a\nb"), (
+        "a consent to one of them is none to the other"
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,10 +294,10 @@ def test_only_its_own_digest_is_a_consent(given: str | None, is_own: bool, is_go
 def test_the_error_says_what_to_confirm_and_how() -> None:
     asked = Consent(("command: a",))
     error = consent_error(asked, "", "The config")
-    assert consent_asked(error) == asked
+    assert requested_consent(error) == asked
     assert "--yes" in error.hint and "consent=" in error.hint
     assert "changed" in consent_error(asked, "old", "The config").message
-    assert consent_asked(ConsentError("Deleting needs a confirmation")) is None
+    assert requested_consent(ConsentError("Deleting needs a confirmation")) is None
 
 
 HOSTILE_RECORDINGS: list[dict[str, Any]] = [
@@ -318,24 +323,24 @@ HOSTILE_RECORDINGS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("settings", HOSTILE_RECORDINGS)
 def test_a_recording_that_would_run_something_is_shown(settings: dict[str, Any]) -> None:
-    asked = needed_for_recording(settings, "/venv/bin/python", ["/code"])
+    asked = consent_for_recording(settings, "/venv/bin/python", ["/code"])
     assert asked is not None
     assert asked.lines[:2] == ("interpreter: /venv/bin/python", "folder: /code")
     assert len(asked.lines) > 3, "and what it is that needs a look"
 
 
 def test_a_recording_of_a_known_environment_needs_no_consent() -> None:
-    assert needed_for_recording(CARTPOLE, "/evil/python", ["/evil"]) is None
+    assert consent_for_recording(CARTPOLE, "/evil/python", ["/evil"]) is None
     game = {**CARTPOLE, "env_id": "ALE/Pong-v5", "entry_point": "ale_py.env:AtariEnv"}
-    assert needed_for_recording(game, "", []) is None
-    assert needed_for_recording(CARTPOLE, "", [], {"low": 0.1}) is None
-    assert needed_for_recording(CARTPOLE, "", [], {"state_file": "x"}) is not None
+    assert consent_for_recording(game, "", []) is None
+    assert consent_for_recording(CARTPOLE, "", [], {"low": 0.1}) is None
+    assert consent_for_recording(CARTPOLE, "", [], {"state_file": "x"}) is not None
 
 
 def test_a_known_environment_is_made_without_the_function_its_recording_names() -> None:
-    assert as_known_here(CARTPOLE)["entry_point"] == "gymnasium"
-    assert as_known_here({**CARTPOLE, "entry_point": ""})["entry_point"] == ""
-    assert as_known_here({"env_id": "CartPole-v1"}) == {"env_id": "CartPole-v1"}
+    assert with_package_only(CARTPOLE)["entry_point"] == "gymnasium"
+    assert with_package_only({**CARTPOLE, "entry_point": ""})["entry_point"] == ""
+    assert with_package_only({"env_id": "CartPole-v1"}) == {"env_id": "CartPole-v1"}
 
 
 @pytest.mark.parametrize(
@@ -349,7 +354,7 @@ def test_a_known_environment_is_made_without_the_function_its_recording_names() 
     ],
 )
 def test_a_config_says_from_which_run_it_comes(config: dict[str, Any]) -> None:
-    assert runs_named(config, Path("/home/runs")) == {RUN}
+    assert referenced_runs(config, Path("/home/runs")) == {RUN}
 
 
 @pytest.mark.parametrize(
@@ -363,4 +368,4 @@ def test_a_config_says_from_which_run_it_comes(config: dict[str, Any]) -> None:
     ],
 )
 def test_a_config_that_comes_from_no_run_names_none(config: dict[str, Any]) -> None:
-    assert runs_named(config, Path("/home/runs")) == set()
+    assert referenced_runs(config, Path("/home/runs")) == set()

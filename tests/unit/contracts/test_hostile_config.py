@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_run_config_json
-from mosaic.contracts.schema_check import shown, violations
+from mosaic.contracts.schema_check import shortened, violations
 from mosaic.errors import ConfigError, to_wire
 from tests.hostile_values import NUMBERS, VALUES
 from tests.unit.contracts.test_run_config import VALID, with_value
@@ -105,4 +105,4 @@ def test_no_value_breaks_the_check_of_a_workers_schema(name: str, kind: str) -> 
     "value", [10**6000, [10**6000], math.nan, "x" * 10**6], ids=["int", "list", "nan", "text"]
 )
 def test_any_value_can_be_shown_in_a_sentence(value: Any) -> None:
-    assert len(shown(value)) <= 80
+    assert len(shortened(value)) <= 80

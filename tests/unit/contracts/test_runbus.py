@@ -19,7 +19,7 @@ from mosaic.contracts.runbus import (
     bus_record,
 )
 from mosaic.fastlane.slot_writer import Metrics
-from mosaic.wire.bus import BusBatch, BusNotice
+from mosaic.wire.answers import BusBatch, BusNotice
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "runbus.md"
 NAMES = {*RunBusName, *RunBusAttribute, *FastLaneName, *FastLaneAttribute}

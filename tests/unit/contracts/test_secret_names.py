@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.contracts.secret_names import fields_with_passwords, is_secret_name, secret_fields
+from mosaic.contracts.secrets import fields_with_passwords, is_secret_name, secret_fields
 
 SECRET = """
 PASSWORD password Passwd db_password dbPassword PGPASSWORD pgpassword POSTGRES_PASSWORD MYSQL_PWD

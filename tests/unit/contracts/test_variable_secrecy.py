@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from mosaic.contracts.secret_names import is_secret_name
-from mosaic.contracts.variable_secrecy import (
+from mosaic.contracts.secrets import (
     PLAIN_NAMES,
     PLAIN_NAMES_BY_PURPOSE,
     PLAIN_PREFIXES,
     SecrecyRules,
     is_reference,
+    is_secret_name,
     redact_config,
     referenced_names,
     secret_values,

@@ -11,7 +11,7 @@ import pytest
 
 from mosaic.contracts.run_files import AttemptFiles, ExitRecord
 from mosaic.daemon.executors.attempt_fate import commitment_of, examine_attempt
-from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Verdict
+from mosaic.daemon.executors.base import AttemptFate, AttemptKey, AttemptVerdict
 from mosaic.files import atomic_write_json
 from mosaic.processes import ProcessIdentity, boot_id
 
@@ -27,7 +27,9 @@ def files(tmp_path: Path) -> AttemptFiles:
     return attempt
 
 
-def examine(files: AttemptFiles, commitment: str = "", is_destroyed: bool = False) -> Verdict:
+def examine(
+    files: AttemptFiles, commitment: str = "", is_destroyed: bool = False
+) -> AttemptVerdict:
     return examine_attempt(files, KEY, commitment, is_destroyed)
 
 
@@ -43,7 +45,7 @@ def hold(files: AttemptFiles) -> int:
 
 def test_exit_json_with_the_right_proof_is_the_truth(files: AttemptFiles) -> None:
     atomic_write_json(files.exit, RECORD.to_dict())
-    assert examine(files, commitment_of(PROOF)) == Verdict(AttemptFate.EXITED, RECORD)
+    assert examine(files, commitment_of(PROOF)) == AttemptVerdict(AttemptFate.EXITED, RECORD)
 
 
 def test_exit_json_of_an_attempt_from_before_there_were_proofs_is_believed(
@@ -51,7 +53,7 @@ def test_exit_json_of_an_attempt_from_before_there_were_proofs_is_believed(
 ) -> None:
     old = {name: value for name, value in RECORD.to_dict().items() if name != "proof"}
     atomic_write_json(files.exit, old)
-    assert examine(files) == Verdict(AttemptFate.EXITED, RECORD._replace(proof=""))
+    assert examine(files) == AttemptVerdict(AttemptFate.EXITED, RECORD._replace(proof=""))
 
 
 @pytest.mark.parametrize("proof", ["", "a guess", commitment_of(PROOF), PROOF.upper()])
@@ -144,7 +146,7 @@ def test_an_attempt_without_even_a_folder_never_started(tmp_path: Path) -> None:
 
 def test_claimed_but_gone_is_lost(files: AttemptFiles) -> None:
     claim(files, boot_id())
-    assert examine(files) == Verdict(AttemptFate.LOST)
+    assert examine(files) == AttemptVerdict(AttemptFate.LOST)
 
 
 def test_claimed_before_a_reboot_is_interrupted(files: AttemptFiles) -> None:

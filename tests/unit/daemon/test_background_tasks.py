@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from mosaic.daemon import background_tasks
-from mosaic.daemon.background_tasks import BackgroundTasks
+from mosaic.daemon.runs import background_tasks
+from mosaic.daemon.runs.background_tasks import BackgroundTasks
 
 
 async def test_a_loop_that_fails_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:

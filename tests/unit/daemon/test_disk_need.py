@@ -16,12 +16,13 @@ from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.preflight.disk_need import (
     BYTES_PER_STREAMED_STEP,
+    MAX_SIMILAR_RUNS,
     PastRun,
     PlannedLength,
     disk_need,
     planned_length,
+    similar_runs,
 )
-from mosaic.daemon.preflight.past_runs import MOST, similar_runs
 from mosaic.paths import Home
 from tests.daemon_harness import run_document
 from tests.registry_samples import made_home, new_run
@@ -112,5 +113,5 @@ def test_only_runs_set_up_alike_that_succeeded_are_asked(tmp_path: Path) -> None
 
 def test_a_long_past_costs_no_more_than_a_short_one(tmp_path: Path) -> None:
     home = made_home(tmp_path)
-    records = [past(home, {"algo": "ppo"}) for _ in range(MOST + 3)]
-    assert len(similar_runs(config(config={"algo": "ppo"}), home, records)) == MOST
+    records = [past(home, {"algo": "ppo"}) for _ in range(MAX_SIMILAR_RUNS + 3)]
+    assert len(similar_runs(config(config={"algo": "ppo"}), home, records)) == MAX_SIMILAR_RUNS

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.run_config import parse_run_config
-from mosaic.daemon import home_format
-from mosaic.daemon.home_format import upgrade_home
-from mosaic.daemon.launch import secrets
+from mosaic.daemon.launch import secrets, stored_configs
 from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.daemon.launch.stored_configs import upgrade_home
 from mosaic.files import atomic_write_json
 from mosaic.paths import Home
 from tests.daemon_harness import run_document
@@ -98,7 +97,7 @@ def test_cut_off_after_any_write_it_is_finished_by_the_next_start(
         atomic_write_json(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(home_format, "atomic_write_json", cut)
+        patch.setattr(stored_configs, "atomic_write_json", cut)
         with pytest.raises(PowerCut):
             upgrade_home(home, SecretVault(home), unfinished={QUEUED})
     assert len(values_in(home)) == max(0, 4 - writes)
@@ -114,7 +113,7 @@ def test_a_full_disk_is_tried_again_at_the_next_start(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(home_format, "atomic_write_json", full)
+        patch.setattr(stored_configs, "atomic_write_json", full)
         assert upgrade_home(home, SecretVault(home), unfinished=()) == 0
     assert upgrade_home(home, SecretVault(home), unfinished=()) == 4
 

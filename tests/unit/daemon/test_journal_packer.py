@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.run_state import RunState
+from mosaic.daemon.bus.run_bus import RunFeed
 from mosaic.daemon.keeping import journal_packer
 from mosaic.daemon.keeping.journal_packer import JournalPacker
-from mosaic.daemon.streams.run_feed import RunFeed
 from mosaic.errors import StoreError, UnknownRunError
 from mosaic.paths import Home
-from mosaic.telemetry.journal_files import packed_path
-from mosaic.telemetry.journal_packing import packed_copy
+from mosaic.telemetry.journal.files import packed_path
+from mosaic.telemetry.journal.packing import packed_copy
 from tests import journal_lines as lines
 from tests.unit.export.run_rows_samples import record
 
@@ -62,8 +62,8 @@ async def runs(tmp_path: Path) -> AsyncIterator[Runs]:
 
 @pytest.fixture
 async def serve(runs: Runs) -> AsyncIterator[Callable[[], None]]:
-    custody: Any = runs
-    packer = JournalPacker(custody)
+    kept_runs: Any = runs
+    packer = JournalPacker(kept_runs)
     tasks: list[asyncio.Task[None]] = []
     yield lambda: tasks.append(asyncio.create_task(packer.serve()))
     for task in tasks:

@@ -6,7 +6,7 @@ from typing import Any
 
 from mosaic.contracts import worker_environment as variables
 from mosaic.daemon.launch.command import resolve_command, worker_environment
-from mosaic.daemon.launch.environment import inherited_environment, passed_secrets
+from mosaic.daemon.workers.environment import inherited_environment, passed_secrets
 from tests.worker_samples import SDK, KnownWorkers, entry, submission
 
 DAEMON = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.daemon.streams.log_stream import LogTail, stream_logs
-from mosaic.daemon.streams.run_feed import RunFeed
+from mosaic.daemon.bus.run_bus import RunFeed
+from mosaic.daemon.history.logs import LogTail, stream_logs
 from mosaic.errors import ConfigError
 
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from mosaic.daemon import machine
-from mosaic.daemon.machine import Capacity, machine_capacity, parse_gpus, total_memory_mb
+from mosaic.daemon.executors import machine
+from mosaic.daemon.executors.machine import Capacity, machine_capacity, parse_gpus, total_memory_mb
 from mosaic.errors import ConfigError
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.daemon.mounts import filesystem_type
+from mosaic.daemon.executors.machine import filesystem_type
 
 MOUNTS = """\
 /dev/sda1 / ext4 rw 0 0

@@ -8,8 +8,8 @@ import pytest
 
 from mosaic.contracts.run_files import ExitRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
-from mosaic.daemon.exit_failure import failure_of
-from mosaic.daemon.run_lifecycle import Enqueue, FaultHandled, Finish, RunStatus, decide
+from mosaic.daemon.runs.exit_failure import failure_of
+from mosaic.daemon.runs.run_lifecycle import Enqueue, FaultHandled, Finish, RunStatus, decide
 
 CUDA = (
     "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.15 GiB of "

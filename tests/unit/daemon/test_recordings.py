@@ -15,7 +15,7 @@ from mosaic.contracts.recording_file import EpisodeEnd, recording_name
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon.recordings import Recordings, is_interpreter
+from mosaic.daemon.history.recordings import Recordings, is_interpreter
 from mosaic.daemon.workers.entry import WorkerEntry
 from mosaic.errors import RequestError, UnknownWorkerError
 from mosaic.paths import Home

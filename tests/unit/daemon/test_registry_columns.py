@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.daemon.registry.columns import RUN_COLUMNS, Column, row_problem
-from mosaic.daemon.registry.rows import LISTED, record_of, row_of
+from mosaic.daemon.registry.rows import LISTED, RUN_COLUMNS, Column, record_of, row_of, row_problem
 from mosaic.wire.convert import record_from_proto, record_to_proto
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests.registry_samples import new_run

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.contracts.run_record import Progress, RunRecord
+from mosaic.contracts.run_record import Lineage, LineageKind, Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
-from mosaic.daemon.registry.columns import RUN_COLUMNS
 from mosaic.daemon.registry.rows import (
     LISTED,
+    RUN_COLUMNS,
     capabilities_document,
     columns_of,
     record_of,
@@ -50,6 +50,13 @@ def through_the_table(record: RunRecord) -> RunRecord:
         exit_code=st.none() | st.integers(0, 255),
         stop_requested=st.booleans(),
         progress=st.builds(Progress, COUNT, st.none() | COUNT, COUNT, st.none() | COUNT),
+        lineage=st.none()
+        | st.builds(
+            Lineage,
+            st.just("01K" + "0" * 23),
+            st.sampled_from(LineageKind),
+            st.none() | COUNT,
+        ),
         gpu_slots=st.lists(st.integers(0, 8), max_size=3).map(tuple),
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
+from mosaic.daemon.registry.rows import SqlValue, row_checksum
 
 VALUES = st.lists(
     st.none() | st.integers() | st.floats(allow_nan=False) | st.text(), min_size=1, max_size=8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mosaic.daemon.streams.run_feed import RunFeed
+from mosaic.daemon.bus.run_bus import RunFeed
 
 
 async def test_changes_a_slow_watcher_missed_are_merged() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.contracts.run_files import RunFiles
-from mosaic.daemon.registry.run_file import read_run_file, write_row_file, write_run_file
+from mosaic.daemon.registry.documents import read_run_file, write_row_file, write_run_file
 from mosaic.errors import CorruptStoreError
 from tests.registry_samples import new_run
 

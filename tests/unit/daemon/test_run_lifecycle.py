@@ -17,7 +17,7 @@ from mosaic.contracts.run_state import (
     Outcome,
     RunState,
 )
-from mosaic.daemon.run_lifecycle import (
+from mosaic.daemon.runs.run_lifecycle import (
     DecideAfterFault,
     Enqueue,
     Event,

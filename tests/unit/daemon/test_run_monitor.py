@@ -11,9 +11,9 @@ import pytest
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon.active_run import ActiveRun
-from mosaic.daemon.executors.base import AttemptKey, WorkerLook
-from mosaic.daemon.run_monitor import HANDSHAKE_S, RunMonitor, stall_reason
+from mosaic.daemon.executors.base import AttemptKey, WorkerProcess
+from mosaic.daemon.runs.active_run import ActiveRun
+from mosaic.daemon.runs.monitor import HANDSHAKE_S, RunMonitor, stall_reason
 from tests.worker_samples import submission
 
 
@@ -46,10 +46,10 @@ class Polled:
     def __init__(self, broken: str) -> None:
         self._broken = broken
 
-    async def poll(self, key: AttemptKey) -> WorkerLook:
+    async def poll(self, key: AttemptKey) -> WorkerProcess:
         if key.run_id == self._broken:
             raise ValueError("nobody foresaw this")
-        return WorkerLook("S", f"looked at {key.run_id}")
+        return WorkerProcess("S", f"looked at {key.run_id}")
 
 
 async def test_a_run_that_cannot_be_looked_at_says_so_and_hides_no_other(tmp_path: Path) -> None:

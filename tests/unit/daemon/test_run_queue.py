@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic.contracts.run_config import GpuRequest, Resources
-from mosaic.daemon.run_queue import (
+from mosaic.daemon.executors.machine import Capacity
+from mosaic.daemon.runs.queue import (
     RESERVE_AFTER_S,
-    Capacity,
     Demand,
     choose,
     fits_machine,

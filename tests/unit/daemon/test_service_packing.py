@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.service import TrainerService
+from mosaic.daemon.rpc.service import TrainerService
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests.registry_samples import new_run
 

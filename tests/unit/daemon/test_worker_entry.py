@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
-from mosaic.daemon.preflight_result import PreflightResult
+from mosaic.contracts.check_result import CheckResult
 from mosaic.daemon.workers.entry import WorkerEntry, find_worker, unknown_worker
-from mosaic.errors import DependencyError
 from tests.worker_samples import entry
 
 
@@ -18,7 +17,7 @@ def test_an_entry_survives_the_cache() -> None:
         capabilities=WorkerCapabilities(
             "x", readiness_checks=checks, config_schema={"type": "object"}
         ),
-        readiness=(PreflightResult("torch", False, "missing", "fix", error=DependencyError),),
+        readiness=(CheckResult("torch", False, "missing", "fix"),),
     )
     assert WorkerEntry.from_dict(json.loads(json.dumps(original.to_dict()))) == original
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.client.worker_manifests import add_manifest, list_manifests, remove_manifest
 from mosaic.contracts.worker_manifest import WorkerManifest, parse_worker_manifest
 from mosaic.errors import ConfigError, UnknownWorkerError
+from mosaic.front.worker_manifests import add_manifest, list_manifests, remove_manifest
 from mosaic.paths import Home
 from tests.hostile_strings import TRAVERSALS
 

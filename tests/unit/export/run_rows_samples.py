@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mosaic.contracts.events import EpisodeSummary, TrainingStep
-from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.export.episode_choice import EpisodeChoice
+from mosaic.export.run_rows import EpisodeChoice
 
 RUN_ID = "01JQ0000000000000000000000"
 START = 1_767_225_600.0

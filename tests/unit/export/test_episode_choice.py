@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mosaic.errors import RequestError
-from mosaic.export.episode_choice import ALL, EpisodeChoice, parse_choice
+from mosaic.export.run_rows import ALL_EPISODES, EpisodeChoice, parse_choice
 
 
 def test_every_way_to_say_it() -> None:
@@ -22,4 +22,4 @@ def test_what_says_nothing_is_refused(text: str) -> None:
 def test_both_ends_belong_to_a_range() -> None:
     chosen = parse_choice("2..4")
     assert [index for index in range(6) if chosen.holds(index)] == [2, 3, 4]
-    assert ALL.holds(10**9)
+    assert ALL_EPISODES.holds(10**9)

@@ -13,7 +13,7 @@ import pytest
 from mosaic.errors import DependencyError, RequestError
 from mosaic.export.destination import MARKER
 from mosaic.export.minari_dataset import export_minari, name_of_dataset
-from mosaic.export.played_episodes import LeftOutEpisode, PlayedEpisode
+from mosaic.export.run_rows import LeftOutEpisode, PlayedEpisode
 from tests.unit.export.run_rows_samples import record
 
 MISSION = "get to the green goal square"

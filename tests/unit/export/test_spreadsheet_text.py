@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.export.spreadsheet_text import spreadsheet_text
+from mosaic.export.table_formats import spreadsheet_text
 
 FORMULAS = [
     "=1+1",

@@ -13,13 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mosaic.errors import DependencyError
-from mosaic.export import parquet_table
-from mosaic.export.csv_table import CsvFormat
-from mosaic.export.episode_choice import parse_choice
-from mosaic.export.parquet_table import ParquetFormat
-from mosaic.export.played_episodes import LeftOutEpisode
-from mosaic.export.table_export import export_tables, missing_steps
-from mosaic.export.wide_metrics import WideMetrics
+from mosaic.export import table_formats
+from mosaic.export.run_rows import LeftOutEpisode, parse_choice
+from mosaic.export.table_formats import CsvFormat, ParquetFormat
+from mosaic.export.tables import WideMetrics, export_tables, missing_steps
 from tests.unit.export.run_rows_samples import START, SampleRows, episode, series, step
 
 SEED = 2**100
@@ -66,7 +63,7 @@ def test_csv_of_steps_keeps_json_values_as_json(tmp_path: Path) -> None:
 def test_parquet_holds_the_same_in_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_table, "ROWS_PER_GROUP", 4)
+    monkeypatch.setattr(table_formats, "ROWS_PER_GROUP", 4)
     metrics = {**STRANGE, "long": [(at, float(at)) for at in range(20)]}
     rows = SampleRows(metrics, [episode(0, episode_seed=SEED)], [step(0, 0)])
     done = export_tables(rows, tmp_path / "out", ParquetFormat(), with_steps=True)

@@ -8,7 +8,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from mosaic.errors import RequestError
-from mosaic.export.tensorboard_export import export_tensorboard
+from mosaic.export.tensorboard import export_tensorboard
 from tests.unit.export.run_rows_samples import START, SampleRows, episode
 
 

@@ -17,8 +17,8 @@ from mosaic.fastlane.layout import (
     BrokenSegmentError,
     Geometry,
     Lease,
-    believed,
     pack_header,
+    parse_header,
 )
 
 
@@ -65,7 +65,7 @@ def test_slots_that_are_not_there() -> None:
 
 def test_a_header_comes_back_as_it_was_written() -> None:
     geometry = Geometry(5, 1000)
-    assert believed(pack_header(geometry), geometry.total_bytes) == geometry
+    assert parse_header(pack_header(geometry), geometry.total_bytes) == geometry
 
 
 def test_garbage_is_never_believed() -> None:
@@ -79,12 +79,12 @@ def test_garbage_is_never_believed() -> None:
         if bytes(bad) == good:
             continue
         with pytest.raises(BrokenSegmentError):
-            believed(bytes(bad), geometry.total_bytes)
+            parse_header(bytes(bad), geometry.total_bytes)
     for size in (0, 7, HEADER.size - 1):
         with pytest.raises(BrokenSegmentError):
-            believed(good[:size], geometry.total_bytes)
+            parse_header(good[:size], geometry.total_bytes)
     with pytest.raises(BrokenSegmentError, match="contradict"):
-        believed(good, geometry.total_bytes - 1)
+        parse_header(good, geometry.total_bytes - 1)
 
 
 def test_a_lease_covers_its_slots_until_it_ends() -> None:

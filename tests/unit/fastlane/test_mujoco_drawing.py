@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mosaic.fastlane.mujoco_drawing import plain_drawing
+from mosaic.fastlane.drawing import plain_drawing
 
 
 def model() -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.fastlane.pacing import Pacer
+from mosaic.fastlane.settings import Pacer
 
 
 def share_of_rendering(pacer: Pacer, costs: list[float], step: float = 0.001) -> tuple[float, int]:

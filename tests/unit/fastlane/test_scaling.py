@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mosaic.fastlane.scaling import Fitter, fitted_size
+from mosaic.fastlane.lane import Fitter, fitted_size
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from mosaic.fastlane.layout import (
     Lease,
 )
 from mosaic.fastlane.segment import Segment, make_segment, open_segment, segment_path
-from mosaic.fastlane.slot_reader import read_frame, read_state
 from mosaic.fastlane.slot_writer import Metrics, SlotWriter, claim_slot
+from mosaic.fastlane.viewer import read_frame, read_state
 
 GEOMETRY = Geometry(2, 304)
 METRICS = Metrics(12, 3, -1.5, 99.25, 1000.0, EVALUATING)

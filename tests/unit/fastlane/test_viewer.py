@@ -12,9 +12,8 @@ import pytest
 
 from mosaic.fastlane.layout import PAUSED, SEQUENCE, Geometry
 from mosaic.fastlane.segment import Segment, make_segment, segment_path
-from mosaic.fastlane.slot_reader import SlotState
 from mosaic.fastlane.slot_writer import Metrics, SlotWriter
-from mosaic.fastlane.viewer import Viewer, is_running, judged
+from mosaic.fastlane.viewer import SlotState, Viewer, is_running, live_status
 from mosaic.processes import stat_fields
 
 GEOMETRY = Geometry(4, 3000)
@@ -228,13 +227,13 @@ def test_whether_a_writer_lives(one: SlotState, expected: bool) -> None:
     ],
 )
 def test_what_the_writers_are_doing(states: list[SlotState], status: str) -> None:
-    assert judged(states, 0, 12 * 10**9)[0] == status
+    assert live_status(states, 0, 12 * 10**9)[0] == status
 
 
 def test_silence_before_anybody_watched_is_no_stall() -> None:
     now = 100 * 10**9
-    assert judged([state(1)], now - 10**9, now)[0] == "live"
-    assert judged([state(1)], now - 11 * 10**9, now)[0] == "stalled"
+    assert live_status([state(1)], now - 10**9, now)[0] == "live"
+    assert live_status([state(1)], now - 11 * 10**9, now)[0] == "stalled"
 
 
 def test_each_slot_by_itself(segment: Segment, path: Path) -> None:

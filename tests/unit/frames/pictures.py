@@ -6,7 +6,7 @@ import zlib
 from struct import unpack
 
 from mosaic.fastlane.tiling import Picture
-from mosaic.frames.png import SIGNATURE
+from mosaic.frames.pictures import SIGNATURE
 
 COLOURS = {
     ".": b"\x00\x00\x00",

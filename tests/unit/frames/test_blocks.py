@@ -8,8 +8,8 @@ import re
 import pytest
 
 from mosaic.fastlane.tiling import Picture
-from mosaic.frames.blocks import BlockRenderer, changed_bands, changed_runs
 from mosaic.frames.drawing import Room
+from mosaic.frames.renderers import BlockRenderer, changed_bands, changed_runs
 from tests.unit.frames.pictures import COLOURS, drawn
 
 CODE = re.compile(r"\x1b\[([\d;]*)([mH])|(▀)")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mosaic.fastlane.tiling import Picture
-from mosaic.frames.characters import CharacterRenderer
 from mosaic.frames.drawing import Room
+from mosaic.frames.renderers import CharacterRenderer
 from tests.unit.frames.pictures import drawn
 
 

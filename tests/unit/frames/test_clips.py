@@ -10,7 +10,7 @@ import pytest
 from mosaic.contracts.manifest import AnalyticsManifest, CheckpointEntry
 from mosaic.errors import RunStateError
 from mosaic.files import atomic_write_json
-from mosaic.frames.clips import ClipFolder, clip_name, clips_to_delete, next_number
+from mosaic.frames.videos import ClipFolder, clip_name, clips_to_delete, next_number
 
 RUN = "01K9ZZZZZZZZZZZZZZZZZZZZZZ"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.frames.colours import brightnesses, cube_colour, cube_indices
+from mosaic.frames.pictures import brightnesses, cube_colour, cube_indices
 
 
 @pytest.mark.parametrize("index", range(216))

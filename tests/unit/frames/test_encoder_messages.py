@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from mosaic.frames.encoder import boxed
-from mosaic.frames.encoder_messages import Begin, End, Frame, Message, packed, read_message
+from mosaic.frames.encoder import Begin, End, Frame, Message, boxed, packed, read_message
 from tests.unit.frames.pictures import drawn, letters
 
 MESSAGES: list[Message] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.frames.keys import keys_in
+from mosaic.frames.terminal import keys_in
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import zlib
 
 from mosaic.fastlane.tiling import Picture
 from mosaic.frames.drawing import Room
-from mosaic.frames.kitty import KittyRenderer, covered_cells, image
+from mosaic.frames.renderers import KittyRenderer, covered_cells, image
 from tests.unit.frames.pictures import drawn
 
 

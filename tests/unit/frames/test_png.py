@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.fastlane.tiling import Picture
-from mosaic.frames.png import encoded, write_png
+from mosaic.frames.pictures import png_bytes, write_png
 from tests.unit.frames.pictures import drawn, read_png
 
 
@@ -16,7 +16,7 @@ from tests.unit.frames.pictures import drawn, read_png
     "picture", [drawn("RGB", "W.W"), drawn("R"), Picture(37, 21, os.urandom(37 * 21 * 3))]
 )
 def test_what_is_written_is_read(picture: Picture) -> None:
-    assert read_png(encoded(picture)) == picture
+    assert read_png(png_bytes(picture)) == picture
 
 
 def test_a_file_appears_whole_and_alone(tmp_path: Path) -> None:

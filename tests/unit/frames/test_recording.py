@@ -11,9 +11,8 @@ import pytest
 from mosaic.contracts.manifest import read_manifest
 from mosaic.errors import DependencyError, WorkerError
 from mosaic.fastlane.tiling import Picture
-from mosaic.frames.clips import MOST_FRAMES, ClipFolder
 from mosaic.frames.recorder import Movie, Recorder
-from mosaic.frames.recording import Clips, OneMovie
+from mosaic.frames.videos import MOST_FRAMES, ClipFolder, ClipSeries, SingleVideo
 from tests.unit.frames.pictures import drawn
 
 RED = drawn("R")
@@ -63,8 +62,8 @@ def recorder() -> CountingRecorder:
 
 def one_movie(
     recorder: CountingRecorder, path: Path, frames: int | None, seconds: float | None
-) -> OneMovie:
-    return OneMovie(cast(Recorder, recorder), path, frames, seconds)
+) -> SingleVideo:
+    return SingleVideo(cast(Recorder, recorder), path, frames, seconds)
 
 
 def test_a_video_of_so_many_frames(recorder: CountingRecorder, tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ def clips_in(folder: ClipFolder) -> list[str]:
 def test_clips_follow_each_other_and_the_newest_stay(
     recorder: CountingRecorder, folder: ClipFolder
 ) -> None:
-    clips = Clips(cast(Recorder, recorder), folder, keep=2)
+    clips = ClipSeries(cast(Recorder, recorder), folder, keep=2)
     for number in range(3 * MOST_FRAMES + 1):
         assert not clips.take(RED, number)
     assert clips_in(folder) == ["clip-0002.mp4", "clip-0003.mp4"]
@@ -133,7 +132,7 @@ def test_clips_follow_each_other_and_the_newest_stay(
 
 
 def test_a_clip_begins_with_a_frame(recorder: CountingRecorder, folder: ClipFolder) -> None:
-    clips = Clips(cast(Recorder, recorder), folder, keep=2)
+    clips = ClipSeries(cast(Recorder, recorder), folder, keep=2)
     assert not clips.take(None, 0)
     assert clips.close().startswith("0 clips")
     assert clips_in(folder) == []
@@ -143,7 +142,7 @@ def test_numbers_go_on_where_the_last_recording_ended(
     recorder: CountingRecorder, folder: ClipFolder
 ) -> None:
     (folder.path / "clip-0041.mp4").write_bytes(b"old")
-    clips = Clips(cast(Recorder, recorder), folder, keep=20)
+    clips = ClipSeries(cast(Recorder, recorder), folder, keep=20)
     clips.take(RED, 0)
     clips.close()
     assert clips_in(folder) == ["clip-0041.mp4", "clip-0042.mp4"]
@@ -152,7 +151,7 @@ def test_numbers_go_on_where_the_last_recording_ended(
 def test_an_interrupt_between_deleting_and_listing_leaves_a_true_list(
     recorder: CountingRecorder, folder: ClipFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clips = Clips(cast(Recorder, recorder), folder, keep=1)
+    clips = ClipSeries(cast(Recorder, recorder), folder, keep=1)
 
     def interrupt(clips_kept: int) -> list[str]:
         raise KeyboardInterrupt
@@ -169,7 +168,7 @@ def test_an_interrupt_between_deleting_and_listing_leaves_a_true_list(
 def test_an_encoder_that_fails_ends_the_recording_with_its_reason(
     recorder: CountingRecorder, folder: ClipFolder
 ) -> None:
-    clips = Clips(cast(Recorder, recorder), folder, keep=20)
+    clips = ClipSeries(cast(Recorder, recorder), folder, keep=20)
     recorder.error = "OSError: no space left"
     for number in range(MOST_FRAMES - 1):
         assert not clips.take(RED, number)

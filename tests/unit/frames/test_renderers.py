@@ -8,7 +8,7 @@ import pytest
 
 from mosaic.fastlane.tiling import Picture
 from mosaic.frames.drawing import AUTO, STYLES, Room
-from mosaic.frames.styles import renderer_for
+from mosaic.frames.terminal import renderer_for
 
 SIZES = [(1, 1), (1, 700), (700, 1), (3, 2), (64, 48), (161, 99)]
 ROOMS = [Room(1, 1), Room(2, 1), Room(1, 9), Room(80, 23), Room(80, 23, (9, 18)), Room(33, 50)]

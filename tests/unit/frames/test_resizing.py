@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mosaic.fastlane.tiling import Picture
-from mosaic.frames.resizing import fitted, resized
+from mosaic.frames.pictures import fitted, resized
 from tests.unit.frames.pictures import drawn, letters
 
 

@@ -6,7 +6,7 @@ import random
 import re
 
 from mosaic.frames.drawing import Room
-from mosaic.frames.sixel import SixelRenderer, sixels
+from mosaic.frames.renderers import SixelRenderer, sixels
 from tests.unit.frames.pictures import drawn
 
 TOKEN = re.compile(r"#(\d+);2;(\d+);(\d+);(\d+)|#(\d+)|!(\d+)(.)|([$-])|([?-~])")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.frames.blocks import BlockRenderer
 from mosaic.frames.drawing import Room
-from mosaic.frames.styles import chosen_style, is_worth_asking, renderer_for, tells_sixel
+from mosaic.frames.renderers import BlockRenderer
+from mosaic.frames.terminal import chosen_style, is_worth_asking, renderer_for, tells_sixel
 from tests.unit.frames.pictures import drawn
 
 

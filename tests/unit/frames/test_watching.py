@@ -8,7 +8,7 @@ import pytest
 
 from mosaic.errors import RunStateError
 from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, PAUSED_NOW, STALLED, WAITING, View
-from mosaic.frames.watching import PATIENCE_S, SETTLE_S, picture_of_the_moment, watch
+from mosaic.frames.watching import PATIENCE_S, SETTLE_S, current_picture, watch
 from tests.unit.frames.pictures import drawn
 
 RED, GREEN, BLUE = drawn("R"), drawn("G"), drawn("B")
@@ -35,7 +35,7 @@ class Run:
 
 
 def moment(run: Run, wait_s: float = 30.0, is_over: bool = False) -> tuple[object, View]:
-    return picture_of_the_moment(run, wait_s, lambda: is_over, run.clock, run.sleep)
+    return current_picture(run, wait_s, lambda: is_over, run.clock, run.sleep)
 
 
 def test_a_stored_picture_gives_way_to_a_fresh_one() -> None:

@@ -6,7 +6,7 @@ import importlib.metadata
 
 import pytest
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.errors import ConfigError
 from mosaic.front.catalogue import find_algorithm, source_algorithms
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.check_result import CheckResult
 from mosaic.contracts.run_config import parse_run_config
-from mosaic.front.play_config import play_document, play_fields, players
-from mosaic.wire.answers import CheckResult, WorkerInfo
+from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.front.policy_config import play_document, play_fields, workers_for_play
 
 
 def worker(name: str, can_play: bool, is_ready: bool = True) -> WorkerInfo:
@@ -55,5 +56,7 @@ def test_without_a_rate_the_worker_takes_that_of_real_life() -> None:
 
 
 def test_players_are_workers_that_say_so_and_those_that_can_start_come_first() -> None:
-    found = players([worker("a", True, is_ready=False), worker("b", False), worker("c", True)])
+    found = workers_for_play(
+        [worker("a", True, is_ready=False), worker("b", False), worker("c", True)]
+    )
     assert [item.name for item in found] == ["c", "a"]

@@ -11,9 +11,9 @@ import pytest
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import ConfigError, RequestError
-from mosaic.front.policy_reference import find_policy, only_loader
-from mosaic.wire.answers import WorkerInfo
+from mosaic.front.references import find_policy, only_loader
 
 RUN_ID = "01KATF461V3681NE4E0T3TX33Z"
 RECORD = RunRecord(

@@ -9,7 +9,7 @@ import pytest
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.errors import RequestError, UnknownRunError
-from mosaic.front.run_reference import resolve_run, resolve_runs
+from mosaic.front.references import resolve_run, resolve_runs
 
 RUN = RunRecord("", "", "some", RunState.EXEC, None, 1, 0, 0.0, 0.0)
 FIRST = replace(RUN, run_id="01HAAAAAAAAAAAAAAAAAAAAA01", run_name="first")

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
-from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.errors import ConfigError
 from mosaic.front.set_values import parse_settings

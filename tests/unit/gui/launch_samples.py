@@ -6,9 +6,11 @@ import sys
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities, WorkerMetadata
+from mosaic.contracts.check_result import CheckResult
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.front.catalogue import algorithms, environments
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
-from mosaic.wire.answers import CheckResult, Health, WorkerInfo
+from mosaic.wire.answers import Health
 
 
 def health(**changes: Any) -> Health:

@@ -8,30 +8,37 @@ import random
 import numpy as np
 import pytest
 
-from mosaic.contracts.history import MetricSeries
-from mosaic.gui.state.chart_lines import line_of, steps_between, with_detail
-from mosaic.gui.state.chart_options import ChartOptions, XAxis, options_from
-from mosaic.gui.state.chart_picture import (
+from mosaic.contracts.metrics import MetricSeries
+from mosaic.gui.charts.model.curve import (
+    Curve,
+    band_of,
+    csv_text,
+    file_stem,
+    followed,
+    numbers,
+    on_axis,
+    panned,
+    reading_at,
+    smoothed,
+    window_of,
+    x_range,
+    y_range,
+    zoomed,
+)
+from mosaic.gui.charts.model.picture import (
     NOT_RECORDED,
+    ChartOptions,
     ChartPicture,
     Evaluations,
     PictureRequest,
     RunLook,
+    XAxis,
+    line_of,
+    options_from,
     picture_of,
     seed_groups,
-)
-from mosaic.gui.state.chart_table import csv_text, file_stem
-from mosaic.gui.state.curve import Curve, numbers
-from mosaic.gui.state.curve_band import band_of
-from mosaic.gui.state.curve_smoothing import smoothed, window_of
-from mosaic.gui.state.curve_values import (
-    followed,
-    on_axis,
-    panned,
-    reading_at,
-    x_range,
-    y_range,
-    zoomed,
+    steps_between,
+    with_detail,
 )
 
 RETURN = "charts/episodic_return"

@@ -1,23 +1,15 @@
-"""Which runs evaluated another one, and which runs have charts."""
+"""Evaluations of a run as points of its chart, and which runs have charts."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mosaic.contracts.history import MetricSeries
-from mosaic.contracts.run_record import Progress, RunRecord
+from mosaic.contracts.metrics import MetricSeries
+from mosaic.contracts.run_record import Lineage, LineageKind, Progress, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.gui.state.chart_evaluations import (
-    MAX_CANDIDATES,
-    Lineage,
-    candidates,
-    evaluations_of,
-    lineage_of,
-)
-from mosaic.gui.state.chart_runs import MAX_RUNS, looks_of, nothing_to_show
-from mosaic.gui.state.run_colours import RunColours
-from mosaic.gui.state.runs_state import RunsState
-from mosaic.gui.state.tab_presence import has_charts
+from mosaic.gui.charts.model.runs import MAX_RUNS, evaluations_of, looks_of, nothing_to_show
+from mosaic.gui.state.runs_state import RunColours, RunsState
+from mosaic.gui.tabs.model import has_charts
 
 
 def record(run_id: str, is_over: bool = True, **changes: Any) -> RunRecord:
@@ -39,63 +31,27 @@ def record(run_id: str, is_over: bool = True, **changes: Any) -> RunRecord:
     return RunRecord(**values)
 
 
-def config(parent: str, mode: str = "policy_eval", policy: str = "/x/model") -> dict[str, Any]:
-    return {
-        "metadata": {
-            "lineage": {"parent_run": parent},
-            "worker": {"config": {"extras": {"mode": mode, "policy_path": policy}}},
-        }
-    }
-
-
-def test_only_later_runs_of_the_same_kind_are_asked_about() -> None:
-    parent = record("05")
-    runs = [
-        record("09"),
-        record("08", env_id="Acrobot-v1"),
-        record("07", is_over=False),
-        record("06", group="sweep"),
-        parent,
-        record("04"),
-    ]
-    assert candidates([parent], runs, {"05": Lineage()}) == ["09"]
-    assert candidates([parent], runs, {"05": Lineage(), "09": Lineage()}) == []
-    assert candidates([], runs, {}) == []
-
-
-def test_the_number_of_questions_is_bounded() -> None:
-    runs = [record(f"{number:03}") for number in range(200, 0, -1)]
-    assert len(candidates([runs[-1]], runs, {})) == MAX_CANDIDATES
-
-
-def test_lineage_is_read_from_the_config() -> None:
-    assert lineage_of(record("2", config=config("1"))) == Lineage("1", True)
-    assert not lineage_of(record("2", config=config("1", "resume_training"))).is_evaluation
-    at_step = config("1", policy="/runs/1/checkpoints/step_4096.model")
-    assert lineage_of(record("2", config=at_step)).step == 4096
-    for odd in ({}, {"metadata": None}, {"metadata": {"lineage": [1]}}):
-        assert lineage_of(record("2", config=odd)) == Lineage()
-
-
 def test_an_evaluation_is_a_point_at_the_step_of_its_checkpoint() -> None:
+    evaluated = LineageKind.EVALUATED
     parent = record("1")
-    records = {"1": parent, "2": record("2"), "3": record("3"), "4": record("4")}
-    lineages = {
-        "2": Lineage("1", True),
-        "3": Lineage("1", True, 300),
-        "4": Lineage("1", False),
-        "5": Lineage("1", True),  # deleted since
-    }
-    found = evaluations_of(parent, lineages, records, None)
+    records = [
+        parent,
+        record("2", lineage=Lineage("1", evaluated)),
+        record("3", lineage=Lineage("1", evaluated, 300)),
+        record("4", lineage=Lineage("1", LineageKind.RESUMED)),
+        record("5", lineage=Lineage("8", evaluated)),
+        record("6", is_over=False, lineage=Lineage("1", evaluated)),
+    ]
+    found = evaluations_of(parent, records, None)
     assert found is not None
     assert found.steps.tolist() == [300, 1000]
     assert found.returns.tolist() == [50, 50]
-    assert evaluations_of(record("9"), lineages, records, None) is None
+    assert evaluations_of(record("9"), records, None) is None
 
 
 def test_what_a_run_evaluated_itself_is_shown_too() -> None:
     own = MetricSeries("1", "eval/avg_return", (5,), (5,), (7.0,), (7.0,), (7.0,), (1,), (0.0,), 1)
-    found = evaluations_of(record("1"), {}, {}, own)
+    found = evaluations_of(record("1"), [], own)
     assert found is not None and found.returns.tolist() == [7.0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.gui.state.chart_names import (
+from mosaic.gui.charts.model.metrics import (
     chips_of,
     chosen_charts,
     default_charts,

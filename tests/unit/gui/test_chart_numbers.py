@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mosaic.gui.state.chart_numbers import (
+from mosaic.gui.charts.model.number_texts import (
     log_tick_texts,
     log_ticks,
     tick_texts,

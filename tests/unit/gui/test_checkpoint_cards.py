@@ -8,7 +8,8 @@ from typing import Any
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.gui.state.checkpoint_cards import (
+from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.gui.checkpoints.model.cards import (
     Card,
     FileFacts,
     HashStatus,
@@ -24,7 +25,6 @@ from mosaic.gui.state.checkpoint_cards import (
     with_checkpoints,
     with_worker,
 )
-from mosaic.wire.answers import WorkerInfo
 
 
 def record(**changes: Any) -> RunRecord:

@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import RequestError
-from mosaic.gui.checkpoints.checkpoint_files import checked, facts_of, sha256_of
-from mosaic.gui.checkpoints.checkpoint_import import (
-    folder_of,
+from mosaic.gui.checkpoints.model.cards import HashStatus
+from mosaic.gui.checkpoints.model.files import (
+    check_hash,
+    file_facts,
     import_checkpoint,
     imported_cards,
-    problem_of,
+    imports_folder,
+    problem_with,
+    sha256_of,
 )
-from mosaic.gui.state.checkpoint_cards import HashStatus
 from mosaic.paths import Home
 
 
@@ -42,8 +44,8 @@ def safetensors_file(path: Path) -> Path:
 
 
 def test_files_of_pytorch_and_safetensors_are_taken(tmp_path: Path) -> None:
-    assert problem_of(torch_file(tmp_path / "a.pt")) == ""
-    assert problem_of(safetensors_file(tmp_path / "a.safetensors")) == ""
+    assert problem_with(torch_file(tmp_path / "a.pt")) == ""
+    assert problem_with(safetensors_file(tmp_path / "a.safetensors")) == ""
 
 
 @pytest.mark.parametrize(
@@ -63,14 +65,14 @@ def test_what_is_no_checkpoint_is_refused_with_a_sentence(
     file.write_bytes(content)
     with pytest.raises(RequestError, match=said):
         import_checkpoint(file, Home(tmp_path / "home"))
-    assert not folder_of(Home(tmp_path / "home")).exists()
+    assert not imports_folder(Home(tmp_path / "home")).exists()
 
 
 def test_an_archive_of_something_else_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("readme.txt", "x")
-    assert "not one that PyTorch wrote" in problem_of(tmp_path / "a.zip")
-    assert "cannot be read" in problem_of(tmp_path / "nowhere.pt")
+    assert "not one that PyTorch wrote" in problem_with(tmp_path / "a.zip")
+    assert "cannot be read" in problem_with(tmp_path / "nowhere.pt")
 
 
 def test_a_file_is_copied_with_what_belongs_to_it_and_listed(tmp_path: Path) -> None:
@@ -80,15 +82,15 @@ def test_a_file_is_copied_with_what_belongs_to_it_and_listed(tmp_path: Path) -> 
     (source.parent / "other.txt").write_text("not its business")
     home = Home(tmp_path / "home")
     card = import_checkpoint(source, home)
-    assert card.path.is_relative_to(folder_of(home))
+    assert card.path.is_relative_to(imports_folder(home))
     assert card.path.parent.name == "CartPole-v1__ppo__1__7"
     assert (card.path.parent / "ppo.state" / "manifest.json").is_file()
     assert not (card.path.parent / "other.txt").exists()
     source.unlink()
     (listed,) = imported_cards(home)
     assert listed == card
-    assert facts_of(listed).status is HashStatus.UNCHECKED
-    assert checked(listed.path, listed.sha256) is HashStatus.VERIFIED
+    assert file_facts(listed).status is HashStatus.UNCHECKED
+    assert check_hash(listed.path, listed.sha256) is HashStatus.VERIFIED
     assert not Path("unpickled").exists()
 
 
@@ -128,8 +130,8 @@ def test_a_damaged_note_hides_its_checkpoint_only(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     import_checkpoint(torch_file(tmp_path / "a.pt"), home)
     for name, text in (("broken", "{"), ("list", "[]"), ("away", '{"file": "../../x"}')):
-        (folder_of(home) / name).mkdir()
-        (folder_of(home) / name / "checkpoint.json").write_text(text)
+        (imports_folder(home) / name).mkdir()
+        (imports_folder(home) / name / "checkpoint.json").write_text(text)
     assert [card.title for card in imported_cards(home)] == ["a"]
 
 
@@ -137,7 +139,7 @@ def test_a_changed_file_is_damaged_and_a_deleted_one_missing(tmp_path: Path) -> 
     home = Home(tmp_path / "home")
     card = import_checkpoint(torch_file(tmp_path / "a.pt"), home)
     card.path.write_bytes(b"something else")
-    assert checked(card.path, card.sha256) is HashStatus.DAMAGED
+    assert check_hash(card.path, card.sha256) is HashStatus.DAMAGED
     card.path.unlink()
-    assert checked(card.path, card.sha256) is HashStatus.MISSING
-    assert facts_of(card).status is HashStatus.MISSING
+    assert check_hash(card.path, card.sha256) is HashStatus.MISSING
+    assert file_facts(card).status is HashStatus.MISSING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mosaic.gui.state.compare_choice import addable, missing_text, without
+from mosaic.gui.compare.model.comparing import addable, missing_text, without
 from tests.unit.gui.test_checkpoint_cards import record
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 from mosaic.compare.comparison import Comparison, Question, compare
 from mosaic.compare.curves import Curve, Floats
 from mosaic.compare.groups import RunGroup
-from mosaic.gui.state.compare_tables import (
+from mosaic.gui.compare.model.tables import (
     Table,
     curves_of,
     difference_table,
@@ -23,7 +23,7 @@ from mosaic.gui.state.compare_tables import (
     subtitle,
     tab_separated,
 )
-from mosaic.gui.state.run_colours import CURVES
+from mosaic.gui.state.runs_state import CURVES
 from tests.unit.gui.test_checkpoint_cards import record
 
 

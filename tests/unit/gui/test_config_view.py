@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
-from mosaic.contracts.run_record import Transition
+from mosaic.contracts.catalogue import AlgorithmInfo
+from mosaic.contracts.run_record import Lineage, LineageKind, Transition
 from mosaic.contracts.run_state import RunState
-from mosaic.gui.state.config_lineage import MOST_READ, possible_children
-from mosaic.gui.state.config_view import ConfigView, Setting, config_view, value_text
+from mosaic.gui.run_config.model import (
+    ConfigView,
+    Setting,
+    config_view,
+    lineage_lines,
+    value_text,
+)
 from tests.unit.gui.run_samples import record
 
 PPO = AlgorithmInfo(
@@ -64,9 +69,9 @@ def test_parameters_that_nobody_gave_are_shown_with_their_defaults() -> None:
     assert [one.value for one in seeds] == ["7"]
 
 
-def test_notes_parent_and_json_are_taken_along() -> None:
+def test_notes_and_json_are_taken_along() -> None:
     found = view()
-    assert (found.notes, found.parent) == ("a try", "01PARENT")
+    assert found.notes == "a try"
     assert json.loads(found.text)["run_name"] == "first"
     told = {"metadata": {"remarks": ["no live view", "try --compat"]}}
     found = config_view(record(config=config(), manifest=told), [PPO])
@@ -114,9 +119,19 @@ def test_values_are_written_as_people_write_them() -> None:
     ]
 
 
-def test_children_are_looked_for_among_newer_runs_of_the_same_kind() -> None:
-    parent = record(5)
-    others = [record(4), record(6), record(7, worker="other"), record(8, env_id="Acrobot-v1")]
-    assert possible_children(parent, others) == [record(6).run_id]
-    many = [record(number) for number in range(6, 200)]
-    assert len(possible_children(parent, many)) == MOST_READ
+def test_what_a_run_came_from_and_what_became_of_it_is_named_by_kind() -> None:
+    resumed, evaluated = LineageKind.RESUMED, LineageKind.EVALUATED
+    parent = record(5, lineage=Lineage(record(4).run_id, resumed))
+    others = [
+        record(8, lineage=Lineage(parent.run_id, evaluated)),
+        record(7, lineage=Lineage(parent.run_id, evaluated)),
+        record(6, lineage=Lineage(parent.run_id, resumed)),
+        record(9, lineage=Lineage(record(4).run_id, resumed)),
+        record(3),
+    ]
+    assert lineage_lines(parent, others) == (
+        ("Resumes", (record(4).run_id,)),
+        ("Resumed as", (record(6).run_id,)),
+        ("Evaluated by", (record(7).run_id, record(8).run_id)),
+    )
+    assert lineage_lines(record(3), others) == ()

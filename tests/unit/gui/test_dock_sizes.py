@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mosaic.gui.state.dock_sizes import DockSizes, dock_sizes, shared
+from mosaic.gui.shell.model.dock_sizes import DockSizes, adjusted_sizes, dock_sizes
 
 SMALL = dock_sizes(1280, 800)
 LARGE = dock_sizes(2560, 1440)
@@ -23,10 +23,10 @@ def test_a_huge_window_does_not_stretch_them_for_ever() -> None:
 
 
 def test_docks_that_nobody_dragged_follow_the_window() -> None:
-    assert shared(SMALL, SMALL, LARGE) == LARGE
-    assert shared(LARGE, LARGE, SMALL) == SMALL
+    assert adjusted_sizes(SMALL, SMALL, LARGE) == LARGE
+    assert adjusted_sizes(LARGE, LARGE, SMALL) == SMALL
 
 
 def test_a_dock_that_was_dragged_stays_as_it_is() -> None:
     dragged = SMALL._replace(right=520)
-    assert shared(dragged, SMALL, LARGE) == DockSizes(LARGE.left, 520, LARGE.bottom)
+    assert adjusted_sizes(dragged, SMALL, LARGE) == DockSizes(LARGE.left, 520, LARGE.bottom)

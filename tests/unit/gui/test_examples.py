@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.catalogue import AlgorithmInfo
+from mosaic.contracts.check_result import CheckResult
 from mosaic.contracts.run_config import parse_run_config
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.state.examples import EXAMPLES, Example, Start, Surroundings, document, obstacle
-from mosaic.wire.answers import CheckResult, WorkerInfo
 
 TRAIN, WATCH, PLAY = EXAMPLES
 ALGORITHM = AlgorithmInfo("ppo", "learner", "learns", cpus=2, memory_mb=3000)

@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from mosaic.front.catalogue import algorithms
-from mosaic.gui.state.form_entries import EntryError, entry_of, read_entry
-from mosaic.gui.state.form_fields import Field, Kind, field_of, title_of
+from mosaic.gui.forms.model.fields import (
+    EntryError,
+    Field,
+    FieldKind,
+    entry_of,
+    field_of,
+    read_entry,
+    title_of,
+)
 
 INTEGER = field_of("steps", {"type": "integer", "minimum": 1, "maximum": 10**12, "default": 5})
 NUMBER = field_of("rate", {"type": "number", "minimum": 0.0, "default": 0.00025})
@@ -17,23 +24,23 @@ NUMBER = field_of("rate", {"type": "number", "minimum": 0.0, "default": 0.00025}
 @pytest.mark.parametrize(
     ("schema", "kind"),
     [
-        ({"type": "integer"}, Kind.INTEGER),
-        ({"type": ["integer", "null"]}, Kind.INTEGER),
-        ({"type": "number"}, Kind.NUMBER),
-        ({"type": "boolean", "default": True}, Kind.BOOLEAN),
-        ({"type": ["boolean", "null"]}, Kind.CHOICE),
-        ({"enum": ["a", "b", None]}, Kind.CHOICE),
-        ({"type": "string"}, Kind.TEXT),
-        ({"type": "string", "x-editor": "env_id"}, Kind.ENVIRONMENT),
-        ({"type": "string", "x-editor": "secret"}, Kind.SECRET),
-        ({"type": ["string", "null"], "x-editor": "checkpoint"}, Kind.PATH),
-        ({"type": "array", "items": {"type": "string"}}, Kind.TEXT_LIST),
-        ({"type": "object"}, Kind.JSON),
-        ({"anyOf": [{"type": "array"}, {"type": "null"}]}, Kind.JSON),
-        ({}, Kind.JSON),
+        ({"type": "integer"}, FieldKind.INTEGER),
+        ({"type": ["integer", "null"]}, FieldKind.INTEGER),
+        ({"type": "number"}, FieldKind.NUMBER),
+        ({"type": "boolean", "default": True}, FieldKind.BOOLEAN),
+        ({"type": ["boolean", "null"]}, FieldKind.CHOICE),
+        ({"enum": ["a", "b", None]}, FieldKind.CHOICE),
+        ({"type": "string"}, FieldKind.TEXT),
+        ({"type": "string", "x-editor": "env_id"}, FieldKind.ENVIRONMENT),
+        ({"type": "string", "x-editor": "secret"}, FieldKind.SECRET),
+        ({"type": ["string", "null"], "x-editor": "checkpoint"}, FieldKind.PATH),
+        ({"type": "array", "items": {"type": "string"}}, FieldKind.TEXT_LIST),
+        ({"type": "object"}, FieldKind.JSON),
+        ({"anyOf": [{"type": "array"}, {"type": "null"}]}, FieldKind.JSON),
+        ({}, FieldKind.JSON),
     ],
 )
-def test_the_schema_decides_the_editor(schema: dict[str, Any], kind: Kind) -> None:
+def test_the_schema_decides_the_editor(schema: dict[str, Any], kind: FieldKind) -> None:
     assert field_of("x", schema).kind is kind
 
 
@@ -97,12 +104,12 @@ def test_what_is_no_number_is_refused(text: str) -> None:
     ("text", "value"), [("1..5", "1..5"), ("1-5", "1..5"), ("1–3,9", "1..3,9"), ("4", "4")]
 )
 def test_seeds(text: str, value: str) -> None:
-    assert read_entry(Field("seeds", "Seeds", Kind.SEEDS), text) == value
+    assert read_entry(Field("seeds", "Seeds", FieldKind.SEEDS), text) == value
 
 
 @pytest.mark.parametrize("text", ["5..1", "a", "1,1", "-3", "1..2000", "1.5", ",", "1..", "9" * 99])
 def test_seeds_that_are_none(text: str) -> None:
-    field = Field("seeds", "Seeds", Kind.SEEDS)
+    field = Field("seeds", "Seeds", FieldKind.SEEDS)
     if text == "9" * 99:
         assert read_entry(field, text)  # a large seed is for the worker to refuse
         return
@@ -113,7 +120,7 @@ def test_seeds_that_are_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["Cart Pole", "a\nb", "x" * 10_000, "a\u202eb", "\x00"])
 def test_environment_ids_are_single_words(text: str) -> None:
     with pytest.raises(EntryError):
-        read_entry(Field("env_id", "Environment", Kind.ENVIRONMENT), text)
+        read_entry(Field("env_id", "Environment", FieldKind.ENVIRONMENT), text)
 
 
 def test_patterns_are_explained_not_quoted() -> None:
@@ -131,18 +138,30 @@ def test_every_parameter_of_every_algorithm_can_be_edited_and_read_back() -> Non
             assert read_entry(field, entry_of(field, field.default)) == field.default
             changed: Any
             match field.kind:
-                case Kind.BOOLEAN:
+                case FieldKind.BOOLEAN:
                     changed = not field.default
-                case Kind.INTEGER:
+                case FieldKind.INTEGER:
                     changed = (field.default or 0) + 1
-                case Kind.NUMBER:
+                case FieldKind.NUMBER:
                     changed = (field.default or 0.5) / 2
-                case Kind.CHOICE:
+                case FieldKind.CHOICE:
                     changed = field.choices[-1].value
-                case Kind.JSON:
+                case FieldKind.JSON:
                     changed = {"size": 3}
                 case _:
                     changed = "other-v1"
             assert read_entry(field, entry_of(field, changed)) == changed, (algorithm.name, name)
             seen += 1
     assert seen > 400
+
+
+def test_a_schema_says_itself_what_people_see_of_a_setting() -> None:
+    schema = {
+        **{"type": ["integer", "null"], "default": None, "title": "Limit", "x-section": "Run"},
+        **{"x-unit": "MB", "x-placeholder": "none"},
+    }
+    found = field_of("limit_mb", schema, section="Elsewhere")
+    assert (found.title, found.section, found.unit) == ("Limit", "Run", "MB")
+    assert found.placeholder == "none"
+    bare = field_of("limit_mb", {"type": "integer"}, section="Elsewhere")
+    assert (bare.title, bare.section, bare.unit) == ("Limit MB", "Elsewhere", "")

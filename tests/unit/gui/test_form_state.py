@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from mosaic.gui.state.form_fields import Field, Kind, Shown, field_of
-from mosaic.gui.state.form_state import FormState
+from mosaic.gui.forms.model.fields import Field, FieldKind, ShownWhen, field_of
+from mosaic.gui.forms.model.form_state import FormState
 
 STEPS = field_of("steps", {"type": "integer", "minimum": 1, "default": 500_000})
-TRACK = Field("track", "Track", Kind.BOOLEAN, default=False)
-KEY = Field("key", "Key", Kind.SECRET, shown=Shown("track", True))
-NAME = Field("name", "Name", Kind.TEXT, is_required=True)
+TRACK = Field("track", "Track", FieldKind.BOOLEAN, default=False)
+KEY = Field("key", "Key", FieldKind.SECRET, shown=ShownWhen("track", True))
+NAME = Field("name", "Name", FieldKind.TEXT, is_required=True)
 
 
 @pytest.fixture
@@ -37,7 +37,9 @@ def test_errors_come_and_go_with_the_entry(form: FormState) -> None:
 
 
 def test_a_field_that_is_not_shown_is_not_wrong_and_not_given(form: FormState) -> None:
-    form.set_fields([STEPS, TRACK, Field("n", "N", Kind.INTEGER, shown=Shown("track", True))])
+    form.set_fields(
+        [STEPS, TRACK, Field("n", "N", FieldKind.INTEGER, shown=ShownWhen("track", True))]
+    )
     form.set("n", "abc")
     assert not form.validate() and "n" not in form.values()
     form.set("track", True)
@@ -63,7 +65,7 @@ def test_resetting_one_and_all(form: FormState) -> None:
 
 
 def test_an_unticked_box_can_be_reset() -> None:
-    form = FormState([Field("save", "Save", Kind.BOOLEAN, default=True)])
+    form = FormState([Field("save", "Save", FieldKind.BOOLEAN, default=True)])
     form.set("save", False)
     form.reset("save")
     assert form.value("save") is True

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
-from mosaic.contracts.environment_info import EnvironmentInfo
-from mosaic.gui.state.game_info import game_info, nothing_known
+from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
+from mosaic.gui.game_info.model import game_info, nothing_known
 
 CART = EnvironmentInfo(
     id="CartPole-v1",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mosaic.gui.state import header_texts as texts
+from mosaic.gui.shell.model import header_texts as texts
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from mosaic.wire.answers import Health
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from mosaic.gui.state.hud_evaluation import FILE_NAME, EvaluationBatch, EvaluationFile, newest_of
+from mosaic.contracts.evaluation_summary import FILE_NAME, EvaluationBatch
+from mosaic.gui.live.model.hud import EvaluationFile
 
 ENTRY = {
     "batch_index": 1,
@@ -66,8 +67,9 @@ def test_a_folder_in_its_place_is_no_batch(tmp_path: Path) -> None:
         {"history": [{**ENTRY, "batch_index": 1e400}]},
     ],
 )
-def test_other_content_is_no_batch(content: Any) -> None:
-    assert newest_of(content) is None
+def test_other_content_is_no_batch(tmp_path: Path, content: Any) -> None:
+    write(tmp_path, content, 1)
+    assert EvaluationFile(tmp_path).newest_batch() is None
 
 
 @pytest.mark.timeout(20)

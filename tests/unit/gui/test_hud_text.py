@@ -6,19 +6,19 @@ import math
 
 import pytest
 
+from mosaic.contracts.evaluation_summary import EvaluationBatch
 from mosaic.contracts.run_record import Progress
 from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.slot_writer import Metrics
-from mosaic.gui.state.hud_evaluation import EvaluationBatch
-from mosaic.gui.state.hud_text import (
+from mosaic.gui.live.model.hud import (
     batch_line,
-    figure,
     hud_of,
+    number_text,
     numbers_line,
     rate_text,
     short_count,
 )
-from mosaic.gui.state.live_frames import LiveFrames, Tile
+from mosaic.gui.state.live_watch import LiveFrames, Tile
 
 BATCH = EvaluationBatch(3, 50, 112.34, 90.1, 142.6)
 
@@ -100,7 +100,7 @@ def test_rates(rate: float, text: str) -> None:
     [(0.5, "0.5"), (-999.94, "-999.9"), (1234.5, "1,234"), (2.5e9, "2.5e+09"), (math.inf, "inf")],
 )
 def test_figures_of_any_size_stay_short(value: float, text: str) -> None:
-    assert figure(value, 1) == text
+    assert number_text(value, 1) == text
 
 
 @pytest.mark.parametrize(

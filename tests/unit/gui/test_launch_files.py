@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import StoreError
-from mosaic.gui.state.launch_memory import LaunchMemory
-from mosaic.gui.state.presets import PresetFile, name_problem, storable_lines
+from mosaic.gui.launch.model.saved_values import (
+    LaunchMemory,
+    PresetFile,
+    name_problem,
+    storable_lines,
+)
 from mosaic.gui.state.targets import Operation
 from mosaic.paths import Home
 

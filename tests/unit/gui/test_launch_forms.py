@@ -6,21 +6,24 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mosaic.cli.commands.run import build_config
+from mosaic.cli.commands.watch import watch_document
 from mosaic.cli.main import build_parser
-from mosaic.cli.run_command import build_config
-from mosaic.cli.watch_command import watch_document
+from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.gui.state.launch_policy import EvaluateForm, ResumeForm
-from mosaic.gui.state.launch_script import ScriptForm
-from mosaic.gui.state.launch_worker import WorkerForm
+from mosaic.gui.launch.model.policy_forms import EvaluateForm, ResumeForm
+from mosaic.gui.launch.model.script_form import ScriptForm
+from mosaic.gui.launch.model.train_form import TrainForm
+from mosaic.gui.launch.model.worker_form import WorkerForm
 from mosaic.gui.state.targets import PolicyTarget
 from mosaic.gui.state.workbench_state import WorkbenchState
-from tests.unit.gui.launch_samples import filled_state
+from tests.unit.gui.launch_samples import filled_state, worker
 from tests.unit.gui.run_samples import record
 
 WORKER = "cleanrl"
@@ -100,6 +103,27 @@ def test_without_override_the_chosen_environment_does_not_matter(state: Workbenc
     assert "env_id" not in form.prepare()()[0]["metadata"]["worker"]["config"]
 
 
+def test_a_worker_whose_schema_says_nothing_about_its_options_has_a_form(
+    state: WorkbenchState,
+) -> None:
+    bare: dict[str, Any] = {
+        "warm_start_path": {"type": ["string", "null"]},
+        "eval_rounds": {"type": "integer"},
+    }
+    schema: dict[str, Any] = {"properties": {"extras": {"properties": bare}}}
+    state.set_workers([worker(WORKER, WorkerCapabilities(WORKER, config_schema=schema))])
+    evaluating = EvaluateForm(state, WORKER)
+    evaluating.use_policy(policy())
+    assert evaluating.problem() is None
+    training = TrainForm(state, WORKER)
+    begin = training.form.field("warm_start_path")
+    assert (begin.title, begin.section) == ("Warm start path", "Run")
+    described = {**bare["eval_rounds"], "x-modes": ["policy_eval"], "title": "Rounds"}
+    bare["eval_rounds"] = described
+    evaluating.refresh()
+    assert evaluating.form.field("eval_rounds").title == "Rounds"
+
+
 # Resuming
 
 
@@ -142,7 +166,7 @@ def test_parameters_of_the_run_are_the_defaults(state: WorkbenchState) -> None:
 
 
 def test_a_script_is_shown_before_it_runs(state: WorkbenchState, tmp_path: Path) -> None:
-    form = ScriptForm(state)
+    form = ScriptForm(state, "script")
     assert "Command is missing" in str(form.problem())
     form.form.set("command", "python -c 'print(1)'")
     form.form.set("cwd", str(tmp_path))
@@ -158,7 +182,7 @@ def test_a_script_is_shown_before_it_runs(state: WorkbenchState, tmp_path: Path)
 
 
 def test_the_copied_command_watches_the_same_script(state: WorkbenchState, tmp_path: Path) -> None:
-    form = ScriptForm(state)
+    form = ScriptForm(state, "script")
     for name, entry in {
         "command": "python -c 'print(1)' --name \"two words\"",
         "cwd": str(tmp_path),
@@ -179,13 +203,13 @@ def test_the_copied_command_watches_the_same_script(state: WorkbenchState, tmp_p
     [("python 'x", "no partner"), ("python t.py --api-key abc", "secret"), ("   ", "missing")],
 )
 def test_commands_that_cannot_run(state: WorkbenchState, command: str, words: str) -> None:
-    form = ScriptForm(state)
+    form = ScriptForm(state, "script")
     form.form.set("command", command)
     assert words in str(form.problem())
 
 
 def test_variables_have_names(state: WorkbenchState) -> None:
-    form = ScriptForm(state)
+    form = ScriptForm(state, "script")
     form.form.set("command", "true")
     form.form.set("variables", "1A=3")
     assert "NAME=value" in str(form.problem())

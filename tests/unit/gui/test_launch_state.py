@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import ConfigError, GpuError
-from mosaic.gui.state.launch_environment import (
+from mosaic.gui.launch.model.choices import (
     CUSTOM,
+    HUMAN,
     about,
     family_choices,
     family_of,
+    policy_choices,
+    roster,
     typed_id,
 )
-from mosaic.gui.state.launch_errors import error_sentence, field_of_error
-from mosaic.gui.state.launch_form import LaunchForm
-from mosaic.gui.state.launch_play import key_rows, play_problem
-from mosaic.gui.state.launch_policies import policy_choices
-from mosaic.gui.state.launch_policy import EvaluateForm, ResumeForm
-from mosaic.gui.state.launch_roster import HUMAN, roster
-from mosaic.gui.state.launch_script import ScriptForm
-from mosaic.gui.state.launch_state import LaunchState
-from mosaic.gui.state.launch_train import TrainForm
-from mosaic.gui.state.launch_worker import WorkerForm
+from mosaic.gui.launch.model.field_lookup import error_sentence, field_of_error
+from mosaic.gui.launch.model.launch_form import LaunchForm
+from mosaic.gui.launch.model.launch_state import LaunchState, key_rows, play_problem
+from mosaic.gui.launch.model.policy_forms import EvaluateForm, ResumeForm
+from mosaic.gui.launch.model.script_form import ScriptForm
+from mosaic.gui.launch.model.train_form import TrainForm
+from mosaic.gui.launch.model.worker_form import WorkerForm
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PolicyTarget
 from mosaic.gui.state.workbench_state import WorkbenchState
 from tests.unit.gui.launch_samples import filled_state, installed_workers, worker

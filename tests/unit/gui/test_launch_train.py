@@ -7,12 +7,12 @@ import shlex
 
 import pytest
 
+from mosaic.cli.commands.train import chosen_algorithm, training_document
 from mosaic.cli.main import build_parser
-from mosaic.cli.train_command import chosen_algorithm, training_document
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.front.training_config import parse_seeds
-from mosaic.gui.state.launch_fields import HYPERPARAMETERS, WANDB_KEY
-from mosaic.gui.state.launch_train import TrainForm
+from mosaic.gui.launch.model.shared_fields import HYPERPARAMETERS, WANDB_KEY
+from mosaic.gui.launch.model.train_form import TrainForm
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from tests.unit.gui.launch_samples import filled_state, health, worker
 
@@ -189,7 +189,7 @@ def test_emoji_names(form: TrainForm) -> None:
 
 
 def test_a_config_comes_back_into_the_form(form: TrainForm) -> None:
-    from mosaic.gui.state.runs_again import form_values
+    from mosaic.gui.state.rerun import form_values
 
     form.form.set("algo", "dqn")
     form.form.set("learning_rate", "1e-3")

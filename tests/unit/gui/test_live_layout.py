@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from mosaic.gui.state.live_layout import Box, is_smoothed, neighbour, tile_boxes
+from mosaic.gui.live.model.layout import Box, is_smoothed, neighbour, tile_boxes
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 16, 33, 64])

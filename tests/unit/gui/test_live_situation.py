@@ -11,8 +11,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.tiling import Picture
-from mosaic.gui.state.live_frames import LiveFrames, Tile
-from mosaic.gui.state.live_situation import (
+from mosaic.gui.live.model.situation import (
     Offer,
     Screen,
     Situation,
@@ -22,6 +21,7 @@ from mosaic.gui.state.live_situation import (
     situation_without_run,
     status_of,
 )
+from mosaic.gui.state.live_watch import LiveFrames, Tile
 from tests.unit.gui.run_samples import over, record
 
 ABLE = {"supports_policy_load": True, "supports_resume": True, "supports_pause_resume": True}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mosaic.fastlane.slot_writer import Metrics
-from mosaic.gui.state.live_frames import LiveFrames, Tile
-from mosaic.gui.state.live_table import absence_of, connection_word, facts_of, rows_of
-from mosaic.gui.state.live_watch import LiveWatch, Watcher
+from mosaic.gui.live.model.table import connection_word, facts_of, rows_of, why_no_frames
+from mosaic.gui.state.live_watch import LiveFrames, LiveWatch, Tile, Watcher
 from tests.unit.gui.run_samples import over, record
 
 RUN = record().run_id
@@ -96,10 +95,10 @@ def test_figures_of_another_run_are_not_shown(watch: LiveWatch) -> None:
 
 def test_why_a_run_has_no_live_frames() -> None:
     here = {"run_directory": "/somewhere"}
-    assert absence_of(record(paths=here)) is None
+    assert why_no_frames(record(paths=here)) is None
     for run, title in (
         (over(paths=here), "The run is over"),
         (record(), "This run is on another machine"),
     ):
-        found = absence_of(run)
+        found = why_no_frames(run)
         assert found is not None and found[0] == title

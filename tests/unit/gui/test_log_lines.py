@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.gui.state.log_lines import (
+from mosaic.gui.runs.model.logs import (
     MOST_CHARACTERS,
     LogLine,
     LogLines,
+    LogQuery,
     cut_text,
-    harmless,
     matching,
-    shown,
+    printable,
+    printable_line,
 )
-from mosaic.gui.state.log_query import LogQuery
 
 
 def texts(lines: list[LogLine]) -> list[str]:
@@ -63,8 +63,8 @@ def test_a_line_without_end_does_not_fill_the_memory() -> None:
 
 
 def test_long_lines_say_how_much_is_missing() -> None:
-    assert shown(b"x" * 2_500) == "x" * MOST_CHARACTERS + " … 500 more characters"
-    assert shown(b"x" * 100_000).endswith(" … 98,000 more characters")
+    assert printable_line(b"x" * 2_500) == "x" * MOST_CHARACTERS + " … 500 more characters"
+    assert printable_line(b"x" * 100_000).endswith(" … 98,000 more characters")
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_long_lines_say_how_much_is_missing() -> None:
     ],
 )
 def test_nothing_steers_the_window(raw: bytes, text: str) -> None:
-    assert shown(raw) == text
+    assert printable_line(raw) == text
 
 
 def test_other_scripts_stay_as_they_are() -> None:
-    assert harmless("Ergebnis: 5 µs · 良い") == "Ergebnis: 5 µs · 良い"
+    assert printable("Ergebnis: 5 µs · 良い") == "Ergebnis: 5 µs · 良い"
 
 
 def test_lines_are_found_by_text_and_stream() -> None:

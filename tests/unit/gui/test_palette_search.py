@@ -6,20 +6,25 @@ import time
 
 import pytest
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
-from mosaic.gui.state.palette_entries import entries
-from mosaic.gui.state.palette_search import Kind, PaletteItem, search, word_score
+from mosaic.contracts.catalogue import AlgorithmInfo
+from mosaic.gui.shell.model.palette_search import (
+    PaletteItem,
+    PaletteKind,
+    palette_items,
+    search,
+    word_score,
+)
 from mosaic.gui.state.workbench_state import WorkbenchState
 from tests.registry_samples import new_run
 
 COMMANDS = [
-    PaletteItem(Kind.COMMAND, "run.stop", "Stop", "Run", "Ctrl+."),
-    PaletteItem(Kind.COMMAND, "view.theme.dark", "Dark theme", "View"),
-    PaletteItem(Kind.COMMAND, "view.theme.light", "Light theme", "View"),
+    PaletteItem(PaletteKind.COMMAND, "run.stop", "Stop", "Run", "Ctrl+."),
+    PaletteItem(PaletteKind.COMMAND, "view.theme.dark", "Dark theme", "View"),
+    PaletteItem(PaletteKind.COMMAND, "view.theme.light", "Light theme", "View"),
 ]
 RUNS = [
-    PaletteItem(Kind.RUN, "01A", "ppo-CartPole-v1-seed1", "CartPole-v1", "running"),
-    PaletteItem(Kind.RUN, "01B", "dqn-LunarLander-v3-seed2", "LunarLander-v3", "failed"),
+    PaletteItem(PaletteKind.RUN, "01A", "ppo-CartPole-v1-seed1", "CartPole-v1", "running"),
+    PaletteItem(PaletteKind.RUN, "01B", "dqn-LunarLander-v3-seed2", "LunarLander-v3", "failed"),
 ]
 
 
@@ -62,8 +67,8 @@ def test_a_run_is_found_by_its_id() -> None:
     state = WorkbenchState()
     record = new_run("first").record
     state.runs.update([record])
-    (found, *_) = search(record.run_id[-8:], entries(state, COMMANDS))
-    assert (found.kind, found.key, found.title) == (Kind.RUN, record.run_id, "first")
+    (found, *_) = search(record.run_id[-8:], palette_items(state, COMMANDS))
+    assert (found.kind, found.key, found.title) == (PaletteKind.RUN, record.run_id, "first")
 
 
 def test_algorithms_that_cannot_be_used_are_not_offered() -> None:
@@ -72,12 +77,14 @@ def test_algorithms_that_cannot_be_used_are_not_offered() -> None:
         [AlgorithmInfo("good", "w", "works"), AlgorithmInfo("later", "w", "", is_available=False)],
         [],
     )
-    assert [item.key for item in entries(state, ())] == ["good"]
+    assert [item.key for item in palette_items(state, ())] == ["good"]
 
 
 def test_ten_thousand_runs_are_searched_without_lag() -> None:
     items = [
-        PaletteItem(Kind.RUN, f"{n:026}", f"ppo-CartPole-v1-seed{n}", "CartPole-v1", "succeeded")
+        PaletteItem(
+            PaletteKind.RUN, f"{n:026}", f"ppo-CartPole-v1-seed{n}", "CartPole-v1", "succeeded"
+        )
         for n in range(10_000)
     ]
     slowest = 0.0

@@ -8,11 +8,18 @@ import gymnasium
 import pytest
 
 from cleanrl_worker.environments.single import make_single
-from cleanrl_worker.interactive.actions import read_action
+from cleanrl_worker.interactive.player import read_action
 from mosaic.front.catalogue import environments
-from mosaic.gui.state.key_map_choice import action_space_text, atari_map, key_map_of
-from mosaic.gui.state.key_maps import KeyMap, NotPlayable
-from mosaic.gui.state.play_keys import PlayAction, PlayKeys, page_keys
+from mosaic.gui.play.model.keys import (
+    KeyMap,
+    NotPlayable,
+    PlayAction,
+    PlayKeys,
+    action_space_text,
+    atari_map,
+    key_map_of,
+    page_keys,
+)
 
 ALL_ACTIONS = [
     "NOOP",

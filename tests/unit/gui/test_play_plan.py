@@ -8,11 +8,12 @@ from pathlib import Path
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import FailureKind, FailureReason, RunState
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.fastlane.layout import HUMAN_ACTS, OVER, PAUSED
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.front.catalogue import environments
-from mosaic.gui.state.key_maps import KeyMap
-from mosaic.gui.state.play_plan import (
+from mosaic.gui.play.model.keys import KeyMap
+from mosaic.gui.play.model.plan import (
     Offer,
     PlayPlan,
     Refusal,
@@ -20,7 +21,7 @@ from mosaic.gui.state.play_plan import (
     plan_play,
     read_facts,
 )
-from mosaic.gui.state.play_words import (
+from mosaic.gui.play.model.words import (
     FrameRate,
     centre_text,
     end_sentence,
@@ -29,7 +30,6 @@ from mosaic.gui.state.play_words import (
     play_now,
 )
 from mosaic.gui.state.targets import Mode, PlayTarget, PolicyTarget
-from mosaic.wire.answers import WorkerInfo
 
 PLAYER = WorkerInfo(
     "player", "player", "python", "entry", "", WorkerCapabilities("p", supports_play=True), ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.gui.state.replay_player import SPEEDS, ReplayPlayer, faster, slower, speed_text
+from mosaic.gui.replay.model import SPEEDS, ReplayPlayer, faster, slower, speed_text
 
 
 def player(steps: int = 200) -> ReplayPlayer:

@@ -8,8 +8,8 @@ from typing import Any
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import WorkerError
-from mosaic.gui.state.replay_steps import EpisodeSteps
-from mosaic.gui.state.replay_words import (
+from mosaic.gui.replay.model import (
+    EpisodeSteps,
     Sameness,
     comparison_badge,
     ended_text,
@@ -19,9 +19,9 @@ from mosaic.gui.state.replay_words import (
     loaded_text,
     new_episodes_text,
     verdict_badge,
-    why_not,
 )
-from mosaic.replay.verdict import DIFFERS, IDENTICAL, Verdict, impossible
+from mosaic.gui.state.notices import sentence_of
+from mosaic.replay.verdict import DIFFERS, IDENTICAL, ReplayVerdict, impossible_replay
 
 
 def episode(**changes: Any) -> EpisodeSummary:
@@ -106,11 +106,11 @@ def test_the_badge_names_the_first_step_that_differs() -> None:
 
 
 def test_a_verdict_is_a_sentence() -> None:
-    same = verdict_badge(Verdict(IDENTICAL, "identical", steps=115))
+    same = verdict_badge(ReplayVerdict(IDENTICAL, "identical", steps=115))
     assert same.tip == "Identical: 115 rewards as recorded, and the same end."
-    other = verdict_badge(Verdict(DIFFERS, "differs at step 4: x", first_step=4))
+    other = verdict_badge(ReplayVerdict(DIFFERS, "differs at step 4: x", first_step=4))
     assert (other.text, other.tip) == ("differs at step 4", "Differs at step 4: x.")
-    assert verdict_badge(impossible("no maker")).tip == "Cannot be simulated: no maker."
+    assert verdict_badge(impossible_replay("no maker")).tip == "Cannot be simulated: no maker."
 
 
 def test_an_episode_in_a_row() -> None:
@@ -129,7 +129,7 @@ def test_the_heading_names_what_is_special() -> None:
 
 def test_why_an_episode_cannot_be_shown() -> None:
     error = WorkerError("the interpreter /x is not on this machine", hint="replay elsewhere")
-    assert why_not(error) == "The interpreter /x is not on this machine. Replay elsewhere."
+    assert sentence_of(error) == "The interpreter /x is not on this machine. Replay elsewhere."
 
 
 def test_the_list_says_how_much_of_it_there_is() -> None:

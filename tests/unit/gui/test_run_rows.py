@@ -6,17 +6,17 @@ import pytest
 
 from mosaic.contracts.run_record import Origin, Progress
 from mosaic.contracts.run_state import FailureKind, RunState
-from mosaic.gui.state.run_rows import (
+from mosaic.gui.runs.model.rows import (
     NONE,
     Column,
     clock,
+    column_widths,
     details_of,
     readable_name,
     return_text,
     row_of,
     speed_text,
 )
-from mosaic.gui.state.runs_columns import column_widths
 from tests.unit.gui.run_samples import START, failed, over, record
 
 

@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.errors import ConfigError, RequestError
-from mosaic.front.script_config import WORKER as SCRIPT
 from mosaic.front.training_config import Training, train_document
-from mosaic.gui.state.run_command import command_of
-from mosaic.gui.state.runs_again import (
-    edited_again,
+from mosaic.gui.state.rerun import (
+    command_of,
+    edit_target,
     first_training,
-    goes_on_by_itself,
-    going_on,
     policy_of,
-    same_again,
+    resume_config,
+    same_config,
+    was_cut_short,
 )
 from mosaic.gui.state.targets import Operation
 from tests.unit.gui.run_samples import over, record
@@ -96,34 +95,34 @@ def test_another_home_is_in_the_command() -> None:
 
 def test_the_same_again_is_the_same_config() -> None:
     config = trained(seed=1)
-    assert same_again(submitted(config)) == config
+    assert same_config(submitted(config)) == config
 
 
 def test_all_values_that_are_kept_nowhere_are_asked_for_at_once() -> None:
     gone = {name: f"secret://{RUN}/{name}" for name in ("WANDB_API_KEY", "DATA_DIR")}
     config = trained(seed=1, environment={**gone, "SEED": "1"})
     with pytest.raises(ConfigError, match="the values of DATA_DIR, WANDB_API_KEY") as caught:
-        same_again(submitted(config))
+        same_config(submitted(config))
     assert "mosaic submit /home/configs/1.json --env DATA_DIR --env WANDB_API_KEY" in str(
         caught.value.hint
     )
     harmless = trained(seed=1, environment={"SEED": "1"})
-    assert same_again(submitted(harmless)) == harmless
+    assert same_config(submitted(harmless)) == harmless
     with pytest.raises(RequestError):
-        same_again(submitted({}))
+        same_config(submitted({}))
 
 
 def test_a_stopped_run_goes_on_a_finished_one_asks_how_far() -> None:
     half = Progress(500, 1000)
-    assert goes_on_by_itself(over(1, Outcome.CANCELED, progress=half))
-    assert goes_on_by_itself(over(1, Outcome.FAILED, progress=half))
-    assert not goes_on_by_itself(over(1, progress=Progress(1000, 1000)))
-    assert not goes_on_by_itself(over(1, Outcome.CANCELED, progress=Progress(500)))
+    assert was_cut_short(over(1, Outcome.CANCELED, progress=half))
+    assert was_cut_short(over(1, Outcome.FAILED, progress=half))
+    assert not was_cut_short(over(1, progress=Progress(1000, 1000)))
+    assert not was_cut_short(over(1, Outcome.CANCELED, progress=Progress(500)))
 
 
 def test_going_on_starts_from_the_checkpoint() -> None:
     run = submitted(trained(seed=1))
-    extras = going_on(run)["metadata"]["worker"]["config"]["extras"]
+    extras = resume_config(run)["metadata"]["worker"]["config"]["extras"]
     assert extras["checkpoint_path"] == "/home/runs/1/checkpoints/last"
     assert policy_of(run).algo == "ppo"
     with pytest.raises(ConfigError, match="no checkpoint"):
@@ -132,7 +131,7 @@ def test_going_on_starts_from_the_checkpoint() -> None:
 
 def test_the_form_gets_every_value_by_its_name() -> None:
     config = trained(total_timesteps=1000, seed=3, parameters={"gamma": 0.9}, extras={"notes": "x"})
-    target = edited_again(submitted(config))
+    target = edit_target(submitted(config))
     assert target.operation is Operation.TRAIN
     expected = {"algo": "ppo", "env_id": "CartPole-v1", "total_timesteps": 1000, "seed": 3}
     assert expected.items() <= target.values.items()
@@ -143,12 +142,13 @@ def test_each_operation_has_its_form() -> None:
     def with_extras(**extras: str) -> RunRecord:
         return submitted({"metadata": {"worker": {"config": {"extras": extras}}}})
 
-    evaluated = edited_again(with_extras(mode="policy_eval", policy_path="/a/policy"))
+    evaluated = edit_target(with_extras(mode="policy_eval", policy_path="/a/policy"))
     assert evaluated.operation is Operation.EVALUATE
     assert evaluated.policy is not None and evaluated.policy.checkpoint == Path("/a/policy")
-    resumed = edited_again(with_extras(mode="resume_training", checkpoint_path="/a/last"))
+    resumed = edit_target(with_extras(mode="resume_training", checkpoint_path="/a/last"))
     assert resumed.operation is Operation.RESUME
-    assert edited_again(over(1, worker=SCRIPT)).operation is Operation.SCRIPT
+    command = over(1, capabilities={"runs_commands": True})
+    assert edit_target(command).operation is Operation.SCRIPT
 
 
 def test_the_first_training_needs_an_algorithm() -> None:

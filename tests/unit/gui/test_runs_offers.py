@@ -7,12 +7,12 @@ import pytest
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.gui.state.runs_offers import (
+from mosaic.gui.state.possible_actions import (
     RunAction,
-    group_problem,
-    possible,
+    possible_ids,
     problem_of,
     row_actions,
+    selection_problem,
 )
 from tests.unit.gui.run_samples import over, record
 
@@ -62,13 +62,13 @@ def test_replay_needs_a_finished_episode() -> None:
 
 def test_of_several_runs_those_are_taken_that_it_fits() -> None:
     runs = [over(1), record(2)]
-    assert not group_problem(RunAction.STOP, runs, [ABLE, ABLE])
-    assert possible(RunAction.STOP, zip(runs, [ABLE, ABLE], strict=True)) == [runs[1].run_id]
-    assert group_problem(RunAction.PIN, [], []) == "No run is selected"
+    assert not selection_problem(RunAction.STOP, runs, [ABLE, ABLE])
+    assert possible_ids(RunAction.STOP, zip(runs, [ABLE, ABLE], strict=True)) == [runs[1].run_id]
+    assert selection_problem(RunAction.PIN, [], []) == "No run is selected"
     # What is done with one run looks at the first alone.
-    assert group_problem(RunAction.ARCHIVE, runs[::-1], [ABLE, ABLE])
+    assert selection_problem(RunAction.ARCHIVE, runs[::-1], [ABLE, ABLE])
 
 
 def test_comparing_takes_two() -> None:
-    assert "two or more" in group_problem(RunAction.COMPARE, [over(1)], [ABLE])
-    assert not group_problem(RunAction.COMPARE, [over(1), over(2)], [ABLE, ABLE])
+    assert "two or more" in selection_problem(RunAction.COMPARE, [over(1)], [ABLE])
+    assert not selection_problem(RunAction.COMPARE, [over(1), over(2)], [ABLE, ABLE])

@@ -7,10 +7,9 @@ import pytest
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, RunState
 from mosaic.front.run_words import state_word
-from mosaic.gui.state.run_colours import RunColours
-from mosaic.gui.state.run_rows import Column
-from mosaic.gui.state.runs_filter import RunsFilter, haystack_of
-from mosaic.gui.state.runs_order import RunsOrder
+from mosaic.gui.runs.model.order import RunsFilter, RunsOrder, haystack_of
+from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.state.runs_state import RunColours
 from tests.unit.gui.run_samples import failed, over, record
 
 RUNNING = record(1)

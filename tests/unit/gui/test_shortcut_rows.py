@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mosaic.gui.state.shortcut_rows import columns, shortcut_rows
+from mosaic.gui.shell.model.shortcut_rows import columns, shortcut_rows
 
 
 def test_commands_are_grouped_by_menu_and_those_without_keys_left_out() -> None:

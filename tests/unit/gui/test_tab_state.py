@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.gui.state import tab_presence as presence
-from mosaic.gui.state.tab_fit import shown_tabs
-from mosaic.gui.state.tab_table import Growth, Row, growth
+from mosaic.gui.tabs import model as presence
+from mosaic.gui.tabs.model import Growth, Row, growth, shown_tabs
 from tests.unit.gui.run_samples import record
 
 MENU = 30

@@ -7,30 +7,28 @@ import math
 from typing import Any
 
 from mosaic.contracts.runbus import ControlKind
-from mosaic.gui.state.telemetry_events import (
-    SeenEpisode,
-    SeenStep,
-    Skipped,
-    seen_in,
-    seen_of,
-)
-from mosaic.gui.state.telemetry_view import (
+from mosaic.gui.telemetry.model import (
     MOST_ROWS,
+    ReportedEpisode,
+    ReportedStep,
+    Skipped,
     TelemetryView,
     lane_banner,
     nothing_yet,
+    read_bus_item,
+    read_lines,
     streams_steps,
 )
-from mosaic.wire.bus import BusNotice
+from mosaic.wire.answers import BusNotice
 from tests.unit.gui.run_samples import over, record
 
 
-def step(episode: int, index: int, reward: float = 1.0, end: str = "") -> SeenStep:
-    return SeenStep(episode * 1000 + index, "a/w", episode, index, "1", reward, end)
+def step(episode: int, index: int, reward: float = 1.0, end: str = "") -> ReportedStep:
+    return ReportedStep(episode * 1000 + index, "a/w", episode, index, "1", reward, end)
 
 
-def episode(index: int, at: float = 0.0) -> SeenEpisode:
-    return SeenEpisode(index, "a/w", index, 10.0 * index, 12, "terminated", at or float(index))
+def episode(index: int, at: float = 0.0) -> ReportedEpisode:
+    return ReportedEpisode(index, "a/w", index, 10.0 * index, 12, "terminated", at or float(index))
 
 
 def line(**fields: Any) -> bytes:
@@ -38,7 +36,7 @@ def line(**fields: Any) -> bytes:
 
 
 def test_lines_are_decoded_without_their_observations() -> None:
-    found = seen_in(
+    found = read_lines(
         [
             line(type="step", episode_index=2, step_index=5, action=[0.5], reward="NaN"),
             line(type="episode", episode_index=2, total_reward=7, steps=6, truncated=True),
@@ -47,22 +45,22 @@ def test_lines_are_decoded_without_their_observations() -> None:
         ]
     )
     first, second = found
-    assert isinstance(first, SeenStep) and isinstance(second, SeenEpisode)
+    assert isinstance(first, ReportedStep) and isinstance(second, ReportedEpisode)
     assert (first.episode, first.step, first.action) == (2, 5, "[0.5]")
     assert math.isnan(first.reward)
     assert (second.total, second.steps, second.end) == (7.0, 6, "truncated")
 
 
 def test_long_actions_are_cut() -> None:
-    (found,) = seen_in([line(type="step", action=list(range(500)))])
-    assert isinstance(found, SeenStep) and len(found.action) < 100
+    (found,) = read_lines([line(type="step", action=list(range(500)))])
+    assert isinstance(found, ReportedStep) and len(found.action) < 100
 
 
 def test_only_a_resumed_notice_says_how_much_was_skipped() -> None:
     coalesced = {"step": 30, "episode": 2}
     notice = BusNotice(ControlKind.RESUMED, "r", 0, 9, coalesced)
-    assert seen_of(notice) == [Skipped(32)]
-    assert seen_of(BusNotice(ControlKind.STARVED, "r", 0, 9)) == []
+    assert read_bus_item(notice) == [Skipped(32)]
+    assert read_bus_item(BusNotice(ControlKind.STARVED, "r", 0, 9)) == []
 
 
 def test_the_return_is_summed_up_from_the_first_step_of_an_episode_on() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.analytics.optuna_study import Study, Trial
+from mosaic.analytics.optuna.study import Study, Trial
 from mosaic.errors import StoreError
-from mosaic.gui.state.tab_table import Tone
-from mosaic.gui.state.trials_view import Order, TrialsLook, first_order, study_file, trials_view
+from mosaic.gui.tabs.model import Tone
+from mosaic.gui.trials.model import Order, TrialsReader, first_order, study_file, trials_view
 from tests.unit.gui.run_samples import record
 
 START = datetime(2026, 1, 1, 12)
@@ -76,4 +76,4 @@ def test_a_file_that_is_not_there_yet_is_a_sentence(tmp_path: Path) -> None:
     )
     assert study_file(waiting) == tmp_path / "study.db"
     with pytest.raises(StoreError, match="no file yet"):
-        TrialsLook(waiting).read()
+        TrialsReader(waiting).read()

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import StoreError
-from mosaic.gui.state.video_list import caption, list_videos
-from mosaic.gui.state.video_playback import Playback, time_text
-from mosaic.gui.state.video_reading import VideoReader, probe
+from mosaic.gui.videos.model import Playback, VideoReader, caption, list_videos, probe, time_text
 from tests.unit.gui.run_samples import over
 from tests.unit.gui.video_samples import write_video
 

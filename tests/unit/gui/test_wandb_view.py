@@ -1,6 +1,6 @@
 import pytest
 
-from mosaic.gui.state.wandb_view import web_link
+from mosaic.gui.wandb.model import web_link
 
 
 @pytest.mark.parametrize("address", ["https://wandb.ai/me/p/runs/1", "http://127.0.0.1:8080/x"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mosaic.contracts.check_result import CheckResult
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.state.targets import Page, ReplayTarget
-from mosaic.gui.state.watched_example import WatchedExample
-from mosaic.gui.state.welcome_state import Verdict, check_rows, recent_runs, summary
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
-from mosaic.wire.answers import CheckResult, WorkerInfo
+from mosaic.gui.welcome.model import CheckVerdict, WatchedExample, check_rows, recent_runs, summary
 from tests.registry_samples import new_run
 from tests.unit.gui.test_header_texts import HEALTH
 
@@ -30,12 +30,12 @@ def online() -> WorkbenchState:
 def test_the_worst_comes_first_with_its_fix() -> None:
     rows = check_rows([FINE, REMARK, PROBLEM], online())
     assert (rows[0].verdict, rows[0].title, rows[0].fix) == (
-        Verdict.FAILURE,
+        CheckVerdict.FAILURE,
         "home",
         "make it writable",
     )
-    assert "disk" in [row.title for row in rows if row.verdict is Verdict.WARNING]
-    assert rows[-1].verdict is Verdict.OK
+    assert "disk" in [row.title for row in rows if row.verdict is CheckVerdict.WARNING]
+    assert rows[-1].verdict is CheckVerdict.OK
     assert summary(rows).text == "1 problem to fix"
 
 
@@ -46,18 +46,18 @@ def test_workers_of_the_daemon_are_among_the_checks() -> None:
 
 def test_a_lost_daemon_is_a_problem_and_one_that_is_looked_for_is_not() -> None:
     state = WorkbenchState()
-    assert summary(check_rows([FINE], state)).verdict is Verdict.WAITING
+    assert summary(check_rows([FINE], state)).verdict is CheckVerdict.WAITING
     state.set_connection(Connection.LOST, "silent for 3 s")
     (worst, *_) = check_rows([FINE], state)
-    assert (worst.verdict, worst.text) == (Verdict.FAILURE, "silent for 3 s")
+    assert (worst.verdict, worst.text) == (CheckVerdict.FAILURE, "silent for 3 s")
 
 
 def test_it_waits_while_the_workers_are_asked_again() -> None:
-    assert summary(check_rows([FINE], online(), is_asking=True)).verdict is Verdict.WAITING
+    assert summary(check_rows([FINE], online(), is_asking=True)).verdict is CheckVerdict.WAITING
 
 
 def test_all_is_well() -> None:
-    rows = [row for row in check_rows([FINE], online()) if row.verdict is Verdict.OK]
+    rows = [row for row in check_rows([FINE], online()) if row.verdict is CheckVerdict.OK]
     assert summary(rows).text == "Everything a run needs is there"
 
 

@@ -11,8 +11,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.errors import ConfigError, MosaicError
 from mosaic.gui.state.notices import Severity, notice_of
-from mosaic.gui.state.run_colours import CURVES, RunColours
-from mosaic.gui.state.runs_state import RunsState
+from mosaic.gui.state.runs_state import CURVES, RunColours, RunsState
 from mosaic.gui.state.targets import Mode, Page, ReplayTarget
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 

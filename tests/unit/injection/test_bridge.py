@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mosaic.injection.bridge import Bridge
-from mosaic.watch.ledgers import Ledgers
+from mosaic.watch.bridge import Ledgers
 from mosaic.watch.messages import Episode, Message, Metric, Progress
 from tests.waiting import wait_until
 
@@ -35,7 +35,10 @@ class Reader:
 def reader(tmp_path: Path) -> Iterator[Reader]:
     made = Reader(tmp_path / "bridge")
     yield made
-    os.close(made.fd)
+    # The reader's, and that of the bridge, which would keep it until its process ends.
+    for number in os.listdir("/proc/self/fd"):
+        if os.path.realpath(f"/proc/self/fd/{number}").startswith(str(made.path)):
+            os.close(int(number))
 
 
 def ledgers(reader: Reader) -> list[Message]:

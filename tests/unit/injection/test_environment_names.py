@@ -3,7 +3,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from mosaic.injection.environment_names import EnvironmentNames
+from mosaic.injection.made_environment import EnvironmentNames
 
 
 class Odd:

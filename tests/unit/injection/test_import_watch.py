@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 from mosaic.injection.complaints import Complaints
-from mosaic.injection.import_watch import ImportWatch
-from mosaic.injection.start import Installer
+from mosaic.injection.start import ImportWatch, Installer
 
 
 @pytest.fixture

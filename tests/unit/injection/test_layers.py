@@ -123,7 +123,7 @@ def play(env: Any, steps: int) -> None:
 @pytest.fixture(params=["counted", "recorded"])
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
     """All is counted alike, with a tape and without."""
-    monkeypatch.setattr(watches_module, "how_it_was_made", lambda env: {"env_id": "Corridor-v0"})
+    monkeypatch.setattr(watches_module, "creation_settings", lambda env: {"env_id": "Corridor-v0"})
     world = World(is_recording=request.param == "recorded")
     world.Env.np_random = np.random.default_rng(0)
     return world

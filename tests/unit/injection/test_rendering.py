@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mosaic.fastlane import gl_probe
+from mosaic.fastlane import drawing
 from mosaic.injection import rendering
 from mosaic.injection.rendering import Renderer, reason_without_view
 from tests.unit.injection.environments import Corridor
@@ -98,7 +98,7 @@ def test_mujoco_draws_with_egl_then_with_osmesa(
 
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("MUJOCO_GL", raising=False)
-    monkeypatch.setattr(gl_probe, "_can_load", lambda library: library in loadable)
+    monkeypatch.setattr(drawing, "_can_load", lambda library: library in loadable)
     robot = Robot()
     assert Renderer(robot)() == expected
     assert "MUJOCO_GL" not in os.environ

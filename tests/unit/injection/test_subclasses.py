@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mosaic.injection.complaints import Complaints
-from mosaic.injection.subclasses import Subclasses
+from mosaic.injection.layers import Subclasses
 from tests.unit.injection.test_layers import World, play, world
 
 __all__ = ["world"]

@@ -12,28 +12,27 @@ import gymnasium
 import numpy as np
 import pytest
 
+from mosaic.contracts.episode_series import pcg64_state
 from mosaic.contracts.process_recording import (
+    Packed,
     ParsedEpisode,
     Place,
     index_name,
     pack_episodes,
     pack_place,
     parse_episodes,
-    pcg64_state,
+    parse_numbers,
     process_file_name,
 )
 from mosaic.contracts.recording_file import HEADER_BYTES
 from mosaic.contracts.replay import EpisodeStart
 from mosaic.injection.env_watch import EnvWatch
-from mosaic.injection.episode_file import EpisodeFile
+from mosaic.injection.episode_file import EpisodeFile, packed, packed_series
 from mosaic.injection.layers import counting_and_recording
-from mosaic.injection.made_environment import SPARES, NotRecordableError, how_it_was_made
-from mosaic.injection.packing import packed, packed_series
-from mosaic.injection.random_state import packed_state, state_memory
+from mosaic.injection.made_environment import SPARES, NotRecordableError, creation_settings
 from mosaic.injection.replay import make_environment
-from mosaic.injection.series import Series
-from mosaic.injection.tape import Recorded, Tape
-from mosaic.telemetry.recordings import RunRecordings
+from mosaic.injection.tape import Recorded, Series, Tape, packed_state, state_memory
+from mosaic.telemetry.recordings.episodes import RunRecordings
 
 SETTINGS = {
     "env_id": "CartPole-v1",
@@ -210,7 +209,7 @@ def test_an_abandoned_episode_and_a_step_that_raises_are_not_recorded() -> None:
 
 def test_how_an_environment_was_made() -> None:
     env = gymnasium.make("Pendulum-v1", g=9.0, max_episode_steps=50, render_mode="rgb_array")
-    made = how_it_was_made(env)
+    made = creation_settings(env)
     assert made["env_id"] == "Pendulum-v1"
     assert (made["kwargs"], made["max_episode_steps"]) == ({"g": 9.0}, 50)
     replay = make_environment(made)
@@ -225,7 +224,7 @@ def test_the_limit_of_another_library_cuts_off_as_it_did() -> None:
 
     PatchedTimeLimit.__module__ = "rl_zoo3.gym_patches"
     inner = gymnasium.make("CartPole-v1").unwrapped
-    made = how_it_was_made(PatchedTimeLimit(inner, 9))
+    made = creation_settings(PatchedTimeLimit(inner, 9))
     assert made["max_episode_steps"] == 9
     ends = set()
     for seed in range(30):
@@ -241,7 +240,7 @@ def test_the_limit_of_another_library_cuts_off_as_it_did() -> None:
     assert (9, True, True) not in ends
     # Within a limit of Gymnasium's that comes first, that one counts.
     both = gymnasium.wrappers.TimeLimit(PatchedTimeLimit(inner, 9), 5)
-    assert how_it_was_made(both) == {
+    assert creation_settings(both) == {
         name: 5 if name == "max_episode_steps" else value
         for name, value in made.items()
         if name != SPARES
@@ -254,16 +253,16 @@ def test_what_cannot_be_made_again_says_why() -> None:
         gymnasium.wrappers.RescaleAction(env, np.float32(-1), np.float32(1)), 9
     )
     with pytest.raises(NotRecordableError, match="RescaleAction is between it and the wrapper"):
-        how_it_was_made(inner)
+        creation_settings(inner)
     core = env.unwrapped
     core.spec.kwargs["weights"] = np.zeros(2)  # type: ignore[union-attr]
     with pytest.raises(NotRecordableError, match="not JSON"):
-        how_it_was_made(env)
+        creation_settings(env)
     core.spec = None
     with pytest.raises(NotRecordableError, match="not made by"):
-        how_it_was_made(env)
+        creation_settings(env)
     with pytest.raises(NotRecordableError, match="not of Gymnasium"):
-        how_it_was_made(type("Other", (), {"unwrapped": property(lambda self: self)})())
+        creation_settings(type("Other", (), {"unwrapped": property(lambda self: self)})())
 
 
 def some_episodes(count: int) -> list[Recorded]:
@@ -357,8 +356,115 @@ def test_short_episodes_in_a_row_are_of_one_series_each_with_its_own_beginning()
     assert [each.actions for each in episodes] == [b"\0\1", b"\0\1\2", b"\0"]
     assert [each.facts["truncated"] for each in episodes] == [True] * 3
     assert [episode[:2] for episode in recording.ended[1:]] == [(2.0, 2), (3.0, 3), (1.0, 1)]
-    assert in_a_series(recording, [7], number=4) is series
-    assert [each.actions for each in parsed(series)] == [b"\7"], "only what is new"
+
+
+def test_what_ends_after_a_series_was_taken_is_taken_later_and_then_another_one_begins() -> None:
+    recording = Recording()
+    recording.play([1])
+    series = in_a_series(recording, [1, 2], number=3)
+    recording.begin()
+    take(recording, 7)
+    assert [each.actions for each in parsed(series)] == [b"\1\2"]
+    take(recording, 8, is_last=True)
+    series.numbers.append(4)
+    (late,) = parsed(series)
+    assert (late.actions, late.facts["number"]) == (b"\7\x08", 4), "only what is new"
+    assert in_a_series(recording, [9]) is not series
+
+
+@pytest.mark.parametrize("longest", [255, 256, 3000])
+def test_episodes_of_a_series_may_be_long(longest: int) -> None:
+    recording = Recording()
+    recording.play([1])
+    for number, length in enumerate((3, longest, 1)):
+        series = in_a_series(recording, [number] * length, number)
+    assert [each.actions for each in parsed(series)] == [b"\0" * 3, b"\1" * longest, b"\2"]
+
+
+def test_how_each_episode_of_a_series_ended_is_kept() -> None:
+    recording = Recording()
+    recording.play([1])
+    ways = [(True, False), (np.True_, np.True_), (False, True), (1, 0)]
+    for number, (terminated, truncated) in enumerate(ways):
+        recording.begin()
+        recording.watch.acted(1)
+        recording.watch.earned(1.0)
+        recording.watch.notice(1.0, terminated, truncated)
+        series = recording.ended[-1][4]
+        series.numbers.append(number)
+    facts = [each.facts for each in parsed(series)]
+    ends = [(each["terminated"], each["truncated"]) for each in facts]
+    assert ends == [(True, False), (True, True), (False, True), (True, False)]
+
+
+def test_another_generator_begins_another_series() -> None:
+    recording = Recording()
+    recording.play([1])
+    first = in_a_series(recording, [1])
+    recording.core._np_random = np.random.default_rng(77)
+    state = recording.core._np_random.bit_generator.state
+    second = in_a_series(recording, [2])
+    assert second is not first
+    (episode,) = parsed(second)
+    assert episode.facts["start"]["random_state"] == state
+
+
+def test_series_of_several_environments_share_a_block(tmp_path: Path) -> None:
+    """The starts of all of them lie together."""
+    recordings = [Recording(), Recording()]
+    states = []
+    for recording in recordings:
+        recording.play([1])
+        states.append(recording.core._np_random.bit_generator.state)
+    finished = [in_a_series(each, [5, 6], place).take() for place, each in enumerate(recordings)]
+    alone: Any = recordings[0].play([4], seed=3)
+    EpisodeFile(str(tmp_path), 1, 10**9, print).write(
+        PROCESS, [finished[0], (2, alone), finished[1]]
+    )
+    (file,) = tmp_path.iterdir()
+    common, episodes = parse_episodes(file.read_bytes()[HEADER_BYTES:])
+    assert len(common["environments"]) == 1
+    assert [each.facts["number"] for each in episodes] == [0, 2, 1]
+    assert [each.actions for each in episodes] == [b"\5\6", b"\4", b"\5\6"]
+    starts = [each.facts["start"] for each in episodes]
+    assert starts == [{"random_state": states[0]}, {"seed": 3}, {"random_state": states[1]}]
+
+
+def as_before_columns(finished: Any) -> Packed:
+    """As it was written until November 2026: lengths and ends in the facts, whole states."""
+    facts = {
+        "environment": 0,
+        "series": {
+            "numbers": [[number, 1] for number in finished.numbers],
+            "lengths": finished.lengths,
+            "ends": [1 * bool(end) for end in finished.terminated],
+        },
+        "was": "int",
+        "dtype": "|u1",
+        "shape": [],
+    }
+    rewards = struct.pack(f"<{len(finished.rewards)}d", *finished.rewards)
+    starts = b"".join(packed_state(recorded[1]) for _, recorded in finished.each())
+    return Packed(json.dumps(facts), (starts, bytes(finished.actions), rewards))
+
+
+def test_series_written_before_there_were_columns_are_read() -> None:
+    recording = Recording()
+    recording.play([1])
+    for number in (4, 7):
+        series = in_a_series(recording, [number] * number, number)
+    finished = series.take()
+    before, now = (
+        pack_episodes({}, [packed], 1)
+        for packed in (as_before_columns(finished), packed_series(finished, 0))
+    )
+    episodes = parse_episodes(before)[1]
+    assert [each.facts.pop("truncated") for each in episodes] == [False, False]
+    assert [each.actions for each in episodes] == [b"\4" * 4, b"\7" * 7]
+    expected = parse_episodes(now)[1]
+    assert [each.facts.pop("truncated") for each in expected] == [True, True]
+    assert episodes == expected
+    assert parse_numbers(before) == parse_numbers(now) == [4, 7]
 
 
 @pytest.mark.parametrize("rewards", [[1.0, 1.0, 1.0], [0.0, -0.0, 0.0], [0.5, float("nan"), 2]])
@@ -426,24 +532,46 @@ def test_a_series_that_says_what_it_does_not_hold_is_damage() -> None:
     recording = Recording()
     recording.play([1])
     in_a_series(recording, [1, 1], number=1)
-    sound = packed_series(in_a_series(recording, [2], number=2).take(), 0)
+    finished = in_a_series(recording, [2], number=2).take()
+    for sound in (as_before_columns(finished), packed_series(finished, 0)):
+        assert len(parse_episodes(pack_episodes({}, [sound], 1))[1]) == 2
+        require_damage_is_seen(sound)
+
+
+def require_damage_is_seen(sound: Packed) -> None:
     facts = json.loads(sound.facts)
-    for broken in (
-        {"lengths": [2, 2]},
-        {"lengths": [2, 1, 0]},
-        {"lengths": [10**15, 1]},
+    damage: list[dict[str, Any]] = [
         {"numbers": [[1, 10**15]]},
         {"numbers": [[1, 3], [9, -1]]},
-        {"ends": [1]},
-        {"lengths": "ab"},
-    ):
+        {"numbers": []},
+        {"numbers": [[1, 1]]},
+    ]
+    if "lengths" in facts["series"]:
+        damage += [
+            {"lengths": [2, 2]},
+            {"lengths": [2, 1, 0]},
+            {"lengths": [10**15, 1]},
+            {"lengths": "ab"},
+            {"ends": [1]},
+        ]
+    for broken in damage:
         text = json.dumps({**facts, "series": {**facts["series"], **broken}})
         payload = pack_episodes({}, [sound._replace(facts=text)], 1)
         with pytest.raises(ValueError, match=r"."):
             parse_episodes(payload)
+    for place, part in enumerate(sound.parts):
+        parts = [*sound.parts[:place], part + b"12345", *sound.parts[place + 1 :]]
+        with pytest.raises(ValueError, match="series"):
+            parse_episodes(pack_episodes({}, [sound._replace(parts=parts)], 1))
     short = pack_episodes({}, [sound._replace(parts=(b"", *sound.parts[1:]))], 1)
     with pytest.raises(ValueError, match="series"):
         parse_episodes(short)
+
+
+def test_a_block_that_claims_countless_episodes_is_damage() -> None:
+    many = Packed('{"series":{"numbers":[[0,1000000]]}}', (b"",) * 10)
+    with pytest.raises(ValueError, match="more episodes"):
+        parse_numbers(pack_episodes({}, [many] * 5, 1))
 
 
 @pytest.mark.parametrize("name", ["PCG64DXSM", "MT19937", "Philox", "SFC64"])

@@ -11,8 +11,7 @@ from typing import Any
 import numpy
 import pytest
 
-from mosaic.replay.array_values import packed_value, unpacked_value
-from mosaic.replay.messages import BrokenMessageError
+from mosaic.replay.messages import BrokenMessageError, packed_value, unpacked_value
 
 
 class Move(enum.IntEnum):

@@ -9,8 +9,13 @@ import pytest
 
 from mosaic.contracts.replay import EpisodeRecording, Moment
 from mosaic.errors import WorkerError
-from mosaic.replay.messages import BrokenMessageError, Message, packed
-from mosaic.replay.recording_message import recording_from_message, recording_to_message
+from mosaic.replay.messages import (
+    BrokenMessageError,
+    Message,
+    packed,
+    recording_from_message,
+    recording_to_message,
+)
 from mosaic.replay.simulator import make_environment, serve
 from tests.replay_samples import CountingEnvironment, recording_of
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.runhost.commands import CommandError, answer
+from mosaic.runhost.control import CommandError, answer
 
 
 class FakeRun:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.runhost.event_journal import last_sequence
-from mosaic.runhost.event_relay import EventRelay
+from mosaic.runhost.event_journal import EventRelay, last_sequence
 
 
 def relayed(relay: EventRelay, line: bytes) -> dict[str, Any] | None:

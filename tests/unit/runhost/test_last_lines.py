@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mosaic.runhost.last_lines import KEPT_BYTES, MAX_LINE_CHARACTERS, LastLines
+from mosaic.runhost.output_lines import KEPT_BYTES, MAX_LINE_CHARACTERS, LastLines
 from mosaic.runhost.shared_memory import unlink_shared_memory
 
 

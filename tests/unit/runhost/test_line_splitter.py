@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.runhost.line_splitter import LineSplitter
+from mosaic.runhost.output_lines import LineSplitter
 
 
 def test_line_is_delivered_once_it_is_complete() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mosaic.runhost.control_groups import ControlGroups
-from mosaic.runhost.memory_meter import MemoryMeter
+from mosaic.runhost.run_processes import MemoryMeter
 
 MB = 1_048_576
 

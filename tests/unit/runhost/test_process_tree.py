@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.runhost.process_tree import descendants, parse_stat
+from mosaic.runhost.run_processes import descendants, parse_stat
 
 
 def test_everyone_below_the_root_is_found() -> None:

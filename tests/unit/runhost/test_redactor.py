@@ -10,7 +10,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mosaic.runhost.redactor import Redactor, blotted_out, redact, secret_patterns
+from mosaic.runhost.redactor import Redactor, mask_in_place, redact, secret_patterns
 
 KEY = "s3cr3t-k3y"
 
@@ -91,10 +91,10 @@ def test_many_secrets_are_found_among_short_words_and_with_spaces_in_them() -> N
 def test_blotting_out_keeps_the_number_of_bytes_and_valid_json() -> None:
     patterns = secret_patterns(['a"b\\cde', "abcdef"])
     line = b'{"seq":1,"text":"a\\"b\\\\cde and abcdef"}\n'
-    blotted = blotted_out(line, patterns)
+    blotted = mask_in_place(line, patterns)
     assert len(blotted) == len(line)
     assert json.loads(blotted) == {"seq": 1, "text": "*" * 9 + " and " + "*" * 6}
-    assert blotted_out(line, ()) == line
+    assert mask_in_place(line, ()) == line
 
 
 def test_encoded_values_are_masked_however_they_are_cut() -> None:

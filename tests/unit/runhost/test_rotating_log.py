@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.runhost.rotating_log import RotatingLog, split_at_limit
+from mosaic.runhost.logs import RotatingLog, split_at_limit
 
 
 def test_data_that_fits_is_not_cut() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.run_files import AttemptSpec
-from mosaic.runhost.spec_input import FIELDS, SpecError, parse_spec
+from mosaic.runhost.launch import FIELDS, SpecError, parse_spec
 
 SPEC = AttemptSpec(
     run_id="01HZZZZZZZZZZZZZZZZZZZZZZZ",

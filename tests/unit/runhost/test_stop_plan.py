@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mosaic.runhost.run_processes import Usage, exceeded_limit
-from mosaic.runhost.stop_plan import StopPlan
+from mosaic.runhost.supervised_run import StopPlan
 
 
 def test_nothing_is_due_before_a_stop() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from mosaic.contracts.history import MetricInfo, MetricSeries
+from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.contracts.run_record import Progress
 from mosaic.telemetry.ingest import JournalIngest
-from mosaic.telemetry.series_queries import bucketed_series, metric_infos, point_series
-from mosaic.telemetry.store import TelemetryStore
-from mosaic.telemetry.store_reader import reading
+from mosaic.telemetry.series import bucketed_series, metric_infos, point_series
+from mosaic.telemetry.store.reader import reading
+from mosaic.telemetry.store.store import TelemetryStore
 from tests import journal_lines as lines
 from tests.older_stores import make_older
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mosaic.errors import RequestError
-from mosaic.telemetry import episode_pages
-from mosaic.telemetry.episode_pages import EpisodeOrder, Page, episode_page, step_page
-from mosaic.telemetry.store_reader import reading
+from mosaic.telemetry import queries
+from mosaic.telemetry.queries import EpisodeOrder, Page, episode_page, step_page
+from mosaic.telemetry.store.reader import reading
 from tests import journal_lines as lines
 from tests.unit.telemetry.curve_samples import stored
 
@@ -133,7 +133,7 @@ def test_rows_name_the_agent_of_their_attempt(steps_path: Path) -> None:
 def test_huge_steps_end_a_page_by_their_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(episode_pages, "PAGE_BYTES", 200_000)
+    monkeypatch.setattr(queries, "PAGE_BYTES", 200_000)
     huge = "\N{SNOWMAN}" * 20_000
     written = [lines.step(seq, observation=huge) for seq in range(10)]
     path = stored(tmp_path, written)

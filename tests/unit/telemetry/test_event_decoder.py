@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from mosaic.contracts.events import EventType
 from mosaic.contracts.run_config import load_schema
 from mosaic.contracts.schema_check import violations
-from mosaic.telemetry.event_decoder import (
+from mosaic.telemetry.journal.decoder import (
     EVENT_TYPES,
     MAX_DEPTH,
     EpisodeEvent,

@@ -8,9 +8,9 @@ import pytest
 
 from mosaic.contracts.events import EventType
 from mosaic.errors import StoreError
-from mosaic.telemetry.event_page import EventPage, Kind, read_page
+from mosaic.telemetry.event_page import EventKind, EventPage, read_page
 from mosaic.telemetry.ingest import JournalIngest
-from mosaic.telemetry.journal_extent import journal_extent
+from mosaic.telemetry.journal.reader import journal_extent
 from tests import journal_lines as lines
 from tests.journal_lines import RUN_ID
 
@@ -28,14 +28,14 @@ EVENTS = [
     lines.lifecycle("run_completed", 8),
 ]
 KINDS = [
-    Kind(EventType.WORKER_REGISTERED),
-    Kind(EventType.STEP, ""),
-    Kind(EventType.STEP, "agent-2"),
-    Kind(EventType.METRIC, "loss"),
-    Kind(EventType.EPISODE, ""),
-    Kind(EventType.HEARTBEAT),
-    Kind(EventType.METRIC, "loss"),
-    Kind(EventType.RUN_COMPLETED),
+    EventKind(EventType.WORKER_REGISTERED),
+    EventKind(EventType.STEP, ""),
+    EventKind(EventType.STEP, "agent-2"),
+    EventKind(EventType.METRIC, "loss"),
+    EventKind(EventType.EPISODE, ""),
+    EventKind(EventType.HEARTBEAT),
+    EventKind(EventType.METRIC, "loss"),
+    EventKind(EventType.RUN_COMPLETED),
 ]
 
 

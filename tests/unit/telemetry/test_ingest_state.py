@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from mosaic.telemetry.ingest_state import IngestState
+from mosaic.telemetry.store.ingest_state import IngestState
 from tests.journal_lines import RUN_ID
 
 

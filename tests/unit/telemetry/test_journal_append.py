@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import JournalOffsetError, StoreError
-from mosaic.telemetry.ingest import append_chunk
+from mosaic.telemetry.journal.files import append_chunk
 from tests import journal_lines as lines
 
 

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from mosaic.contracts.events import MAX_LINE_BYTES, EventType
 from mosaic.errors import JournalOffsetError, StoreError
 from mosaic.telemetry import queries
-from mosaic.telemetry.event_rows import QUARANTINE_SAMPLES
-from mosaic.telemetry.ingest import IngestReport, JournalIngest, append_chunk
-from mosaic.telemetry.ingest_state import IngestState
-from mosaic.telemetry.store import TelemetryStore
-from mosaic.telemetry.store_schema import COLUMNS, TABLES
+from mosaic.telemetry.ingest import IngestReport, JournalIngest
+from mosaic.telemetry.journal.files import append_chunk
+from mosaic.telemetry.store.ingest_state import IngestState
+from mosaic.telemetry.store.rows import QUARANTINE_SAMPLES
+from mosaic.telemetry.store.schema import COLUMNS, TABLES
+from mosaic.telemetry.store.store import TelemetryStore
 from tests import journal_lines as lines
 from tests.strange_lines import strange_lines
 

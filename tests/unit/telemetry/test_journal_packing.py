@@ -16,12 +16,19 @@ from hypothesis import strategies as st
 
 from mosaic.contracts.events import MAX_LINE_BYTES
 from mosaic.errors import StoreError
-from mosaic.telemetry import journal_files, journal_packing
-from mosaic.telemetry.gzip_members import MemberHead, packed_member, read_head
 from mosaic.telemetry.ingest import JournalIngest
-from mosaic.telemetry.journal_files import opened_journal, packed_path, stored_path
-from mosaic.telemetry.journal_packing import pack_journal, packed_copy
-from mosaic.telemetry.journal_reader import JournalChunk, read_chunk, read_raw_events
+from mosaic.telemetry.journal import files as journal_files
+from mosaic.telemetry.journal import packing as journal_packing
+from mosaic.telemetry.journal.files import (
+    MemberHead,
+    opened_journal,
+    packed_member,
+    packed_path,
+    read_head,
+    stored_path,
+)
+from mosaic.telemetry.journal.packing import pack_journal, packed_copy
+from mosaic.telemetry.journal.reader import JournalChunk, read_chunk, read_raw_events
 from mosaic.telemetry.queries import quarantine_summary, recent_metrics
 from tests import journal_lines as lines
 

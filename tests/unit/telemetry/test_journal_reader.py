@@ -7,7 +7,7 @@ import pytest
 
 from mosaic.contracts.events import MAX_LINE_BYTES
 from mosaic.errors import StoreError
-from mosaic.telemetry.journal_reader import (
+from mosaic.telemetry.journal.reader import (
     RAW_EVENT_BYTES,
     RAW_EVENTS,
     JournalChunk,

@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from mosaic.errors import RequestError
 from mosaic.telemetry import log_search
-from mosaic.telemetry.log_files import log_files
-from mosaic.telemetry.log_search import MAX_LINE_BYTES, Found, blocks, matcher, search_logs
+from mosaic.telemetry.log_search import (
+    MAX_LINE_BYTES,
+    FoundLine,
+    blocks,
+    log_files,
+    matcher,
+    search_logs,
+)
 
 
 def found(
@@ -20,7 +26,7 @@ def found(
     is_regex: bool = False,
     ignore_case: bool = False,
     limit: int = 100,
-) -> list[Found]:
+) -> list[FoundLine]:
     wanted = matcher(text, is_regex, ignore_case)
     return list(search_logs(logs, wanted, limit, lambda log: None))
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from mosaic.errors import StoreError
 from mosaic.telemetry.ingest import JournalIngest
-from mosaic.telemetry.pyramid import SIZES, SMALLEST
-from mosaic.telemetry.store import TelemetryStore
-from mosaic.telemetry.store_schema import MIGRATIONS
+from mosaic.telemetry.store.pyramid import SIZES, SMALLEST
+from mosaic.telemetry.store.schema import MIGRATIONS
+from mosaic.telemetry.store.store import TelemetryStore
 from tests import journal_lines as lines
 from tests.older_stores import make_older
 from tests.unit.telemetry.curve_samples import Point, Reported, finite, reported, stored
@@ -155,7 +155,7 @@ def test_points_and_buckets_are_committed_together_or_not_at_all(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr("mosaic.telemetry.store.fill_buckets", no_room)
+        patch.setattr("mosaic.telemetry.store.store.fill_buckets", no_room)
         with pytest.raises(StoreError):
             ingest.step()
     assert table(path, "SELECT count(*) FROM metrics") == [(0,)]

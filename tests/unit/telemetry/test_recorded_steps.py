@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mosaic.telemetry.recorded_steps import RecordedSteps, recorded_steps
+from mosaic.telemetry.recordings.steps import RecordedSteps, recorded_steps
 from tests import journal_lines as lines
 from tests.unit.telemetry.curve_samples import stored
 

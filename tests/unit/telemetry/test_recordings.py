@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 
 from mosaic.contracts.recording_file import HEADER_BYTES, recording_name
 from mosaic.errors import CorruptStoreError
-from mosaic.telemetry.recorded_episode import RecordedEpisode
-from mosaic.telemetry.recording_scan import scan_blocks
-from mosaic.telemetry.recordings import read_episode, recorded_episodes, why_not_recorded
+from mosaic.telemetry.recordings.blocks import scan_blocks
+from mosaic.telemetry.recordings.episodes import (
+    RecordedEpisode,
+    read_episode,
+    recorded_episodes,
+    why_not_recorded,
+)
 from mosaic.worker.recording import RecordingWriter
 from tests.unit.telemetry.recording_samples import (
     EPISODES,

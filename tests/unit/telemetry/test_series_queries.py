@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mosaic.client.history_calls import joined
-from mosaic.contracts.history import MetricInfo, MetricSeries
-from mosaic.telemetry import curve_pieces
-from mosaic.telemetry.series_queries import bucketed_series, metric_infos, point_series
-from mosaic.telemetry.store_reader import reading
+from mosaic.client.calls import joined
+from mosaic.contracts.metrics import MetricInfo, MetricSeries
+from mosaic.telemetry import series as series_module
+from mosaic.telemetry.series import bucketed_series, metric_infos, point_series
+from mosaic.telemetry.store.reader import reading
 from tests import journal_lines as lines
 from tests.older_stores import make_older
 from tests.unit.telemetry.curve_samples import (
@@ -165,7 +165,7 @@ def test_steps_that_run_to_and_fro_are_summed_up_within_bounds(
     points = [point for point in written.curves["loss"] if 10 <= point.step <= 80]
     for limits in ({}, {"MAX_WIDE": 3}, {"MAX_RUNS": 0}):
         for name, value in limits.items():
-            monkeypatch.setattr(curve_pieces, name, value)
+            monkeypatch.setattr(series_module, name, value)
         series = asked(path, "loss", (10, 80), 50)
         assert len(series.counts) <= 50
         assert_sums_up(series, points, is_rising=False)

@@ -8,15 +8,16 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from mosaic.watch import artifact_scan
-from mosaic.watch.artifact_scan import MAX_DEPTH, new_files
+from mosaic.watch import artifacts
 from mosaic.watch.artifacts import (
+    MAX_DEPTH,
     MAX_FILES,
+    ArtifactKind,
     FoundFile,
-    Kind,
     catalogue,
     common_folder,
     kind_of,
+    new_files,
     step_of,
     wandb_run,
 )
@@ -28,7 +29,7 @@ def touch(path: Path, content: bytes = b"x") -> Path:
     return path
 
 
-def found(root: Path, since: float = 0.0) -> dict[str, Kind]:
+def found(root: Path, since: float = 0.0) -> dict[str, ArtifactKind]:
     return {
         str(PurePosixPath(file.path).relative_to(root)): file.kind
         for file in new_files(root, since)
@@ -38,19 +39,19 @@ def found(root: Path, since: float = 0.0) -> dict[str, Kind]:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("events.out.tfevents.1700.host.1.0", Kind.TENSORBOARD),
-        ("run-abc.wandb", Kind.WANDB),
-        ("ppo.cleanrl_model", Kind.CHECKPOINT),
-        ("best.PT", Kind.CHECKPOINT),
-        ("m.safetensors", Kind.CHECKPOINT),
-        ("model.zip", Kind.ARCHIVE),
-        ("rl-video-episode-0.mp4", Kind.VIDEO),
+        ("events.out.tfevents.1700.host.1.0", ArtifactKind.TENSORBOARD),
+        ("run-abc.wandb", ArtifactKind.WANDB),
+        ("ppo.cleanrl_model", ArtifactKind.CHECKPOINT),
+        ("best.PT", ArtifactKind.CHECKPOINT),
+        ("m.safetensors", ArtifactKind.CHECKPOINT),
+        ("model.zip", ArtifactKind.ARCHIVE),
+        ("rl-video-episode-0.mp4", ArtifactKind.VIDEO),
         (".model.pt", None),
         ("train.py", None),
         ("pt", None),
     ],
 )
-def test_names_say_what_a_file_is(name: str, kind: Kind | None) -> None:
+def test_names_say_what_a_file_is(name: str, kind: ArtifactKind | None) -> None:
     assert kind_of(name) is kind
 
 
@@ -71,7 +72,7 @@ def test_the_step_in_a_name(name: str, step: int | None) -> None:
 
 def test_a_catalogue_keeps_the_newest_of_many_in_order() -> None:
     files = [
-        FoundFile(PurePosixPath(f"/r/m{number}.pt"), Kind.CHECKPOINT, float(number))
+        FoundFile(PurePosixPath(f"/r/m{number}.pt"), ArtifactKind.CHECKPOINT, float(number))
         for number in reversed(range(MAX_FILES + 5))
     ]
     kept = catalogue(files).checkpoints
@@ -79,7 +80,10 @@ def test_a_catalogue_keeps_the_newest_of_many_in_order() -> None:
 
 
 def test_a_file_that_is_still_empty_waits_for_the_next_look() -> None:
-    assert catalogue([FoundFile(PurePosixPath("/a.pt"), Kind.CHECKPOINT, 1.0, 0)]).checkpoints == ()
+    assert (
+        catalogue([FoundFile(PurePosixPath("/a.pt"), ArtifactKind.CHECKPOINT, 1.0, 0)]).checkpoints
+        == ()
+    )
 
 
 def test_several_log_folders_are_shown_by_the_one_above_them() -> None:
@@ -104,8 +108,8 @@ def test_only_what_is_new_is_found(tmp_path: Path) -> None:
     touch(tmp_path / "videos" / "clip.mp4")
     touch(tmp_path / "notes.txt")
     assert found(tmp_path, since=5000) == {
-        "runs/a/events.out.tfevents.1": Kind.TENSORBOARD,
-        "videos/clip.mp4": Kind.VIDEO,
+        "runs/a/events.out.tfevents.1": ArtifactKind.TENSORBOARD,
+        "videos/clip.mp4": ArtifactKind.VIDEO,
     }
 
 
@@ -132,13 +136,13 @@ def test_an_archive_counts_only_as_a_saved_model(tmp_path: Path) -> None:
             for member in members:
                 archive.writestr(member, "x")
     touch(tmp_path / "broken.zip", b"PK\x03\x04 nothing")
-    assert found(tmp_path) == {"model.zip": Kind.ARCHIVE}
+    assert found(tmp_path) == {"model.zip": ArtifactKind.ARCHIVE}
 
 
 def test_a_huge_folder_is_not_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(artifact_scan, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(artifacts, "MAX_ENTRIES", 10)
     for number in range(30):
         touch(tmp_path / f"{number}.pt")
     assert len(new_files(tmp_path, 0.0)) == 10
@@ -168,6 +172,6 @@ def test_a_study_is_known_by_what_is_in_it(
     tmp_path: Path, name: str, content: bytes, is_found: bool
 ) -> None:
     path = touch(tmp_path / name, content)
-    assert found(tmp_path) == ({name: Kind.STUDY} if is_found else {})
+    assert found(tmp_path) == ({name: ArtifactKind.STUDY} if is_found else {})
     studies = catalogue(new_files(tmp_path, 0.0)).studies
     assert studies == ((PurePosixPath(path),) if is_found else ())

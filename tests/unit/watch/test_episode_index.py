@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from mosaic.contracts.process_recording import Place, index_name, parse_places
-from mosaic.watch import episode_index
-from mosaic.watch.episode_index import EpisodeIndex
+from mosaic.watch import watching
 from mosaic.watch.messages import Episode, Episodes, parse_message
+from mosaic.watch.watching import EpisodeIndex
 
 
 class Said(list[str]):
@@ -48,7 +48,7 @@ def test_a_folder_that_is_gone_and_an_index_that_is_full_are_said_once(
         gone.add(Place(0, 7, 0, 1))
         gone.flush()
     assert len(said) == 1
-    monkeypatch.setattr(episode_index, "MAX_BYTES", 40)
+    monkeypatch.setattr(watching, "MAX_BYTES", 40)
     full = EpisodeIndex(tmp_path, 2, said)
     for episode in range(3):
         full.add(Place(episode, 7, 0, 1))

@@ -28,7 +28,7 @@ from mosaic.contracts.ledger import (
     record_offset,
 )
 from mosaic.injection.ledger_writer import LedgerWriter
-from mosaic.watch.ledgers import Ledgers
+from mosaic.watch.bridge import Ledgers
 from mosaic.watch.messages import Episode, Message, Metric, Progress
 
 
@@ -116,7 +116,7 @@ class Unpunched(mmap.mmap):
 def test_the_ring_goes_on_where_it_began(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, memory: type[mmap.mmap]
 ) -> None:
-    monkeypatch.setattr("mosaic.watch.ledgers.mmap.mmap", memory)
+    monkeypatch.setattr("mosaic.watch.bridge.mmap.mmap", memory)
     ring = 4 * WINDOW_RECORDS
     for module in ("mosaic.contracts.ledger", "mosaic.injection.ledger_writer"):
         monkeypatch.setattr(f"{module}.RING_RECORDS", ring)
@@ -185,7 +185,7 @@ def test_a_place_whose_writer_was_interrupted_is_left_out(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("mosaic.watch.ledgers.time.monotonic", lambda: now)
+    monkeypatch.setattr("mosaic.watch.bridge.time.monotonic", lambda: now)
     stage.writer.value("loss", 1.0, 1)
     stage.writer._book.take()
     stage.writer.value("loss", 3.0, 3)

@@ -9,6 +9,7 @@ import pytest
 
 from mosaic.contracts.process_recording import Place
 from mosaic.watch import recorder as module
+from mosaic.watch.aggregation import Allowance
 from mosaic.watch.messages import (
     Environment,
     Episode,
@@ -19,9 +20,13 @@ from mosaic.watch.messages import (
     Progress,
     Vectors,
 )
-from mosaic.watch.missing_returns import LOOKED_FOR_EPISODES, LOOKED_FOR_S, SILENT_S
-from mosaic.watch.recorder import BEAT_INTERVAL_S, Recorder
-from mosaic.watch.summing_up import Allowance
+from mosaic.watch.recorder import (
+    BEAT_INTERVAL_S,
+    LOOKED_FOR_EPISODES,
+    LOOKED_FOR_S,
+    SILENT_S,
+    Recorder,
+)
 
 
 class FakeRun:

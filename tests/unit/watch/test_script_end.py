@@ -8,8 +8,7 @@ import pytest
 
 from mosaic.errors import ConfigError
 from mosaic.watch.config import ScriptConfig
-from mosaic.watch.ending import failure_of, how_it_ended, last_words
-from mosaic.watch.stopping import StopLadder
+from mosaic.watch.script_process import StopLadder, failure_of, how_it_ended, last_words
 from mosaic.worker import build_config
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL

@@ -6,11 +6,11 @@ import os
 
 from mosaic.fastlane.settings import GRID, SINGLE, read_settings
 from mosaic.watch.config import ScriptConfig
-from mosaic.watch.environment import script_environment
+from mosaic.watch.variables import script_variables
 
 
 def variables(config: ScriptConfig, **own: str) -> dict[str, str]:
-    return script_environment(own, config, bridge="/b", import_folders=("/site", "/sdk"))
+    return script_variables(own, config, bridge="/b", import_folders=("/site", "/sdk"))
 
 
 def test_hooks_come_first_and_the_users_own_path_stays() -> None:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
-from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
+from mosaic.contracts.check_result import CheckResult
+from mosaic.contracts.run_record import (
+    Lineage,
+    LineageKind,
+    Origin,
+    Progress,
+    RunRecord,
+    Transition,
+)
 from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import MosaicError
-from mosaic.wire.answers import CheckResult, Health, WorkerInfo
+from mosaic.wire.answers import Health
 from mosaic.wire.convert import (
     failure_from_proto,
     failure_to_proto,
@@ -24,6 +33,7 @@ from mosaic.wire.convert import (
     summary_from_proto,
     transition_from_proto,
     transition_to_proto,
+    worker_from_proto,
     worker_to_proto,
 )
 from mosaic.wire.generated import trainer_pb2 as pb
@@ -71,6 +81,7 @@ FULL = RunRecord(
     pinned=True,
     group="ppo-CartPole",
     origin=Origin.IMPORTED,
+    lineage=Lineage("01HZZZZZZZZZZZZZZZZZZZZZZY", LineageKind.EVALUATED, 4096),
     config={"run_name": "full"},
     manifest={"run_id": "x"},
     quarantined_lines=5,
@@ -166,17 +177,6 @@ def test_word_of_a_newer_daemon_is_a_clear_error(changes: dict[str, object]) -> 
     assert "version" in caught.value.hint
 
 
-@dataclass(frozen=True)
-class FoundWorker:
-    name: str
-    module: str
-    python: str
-    source: str
-    error: str
-    capabilities: WorkerCapabilities | None
-    readiness: tuple[CheckResult, ...]
-
-
 def test_worker_arrives_with_capabilities_and_readiness() -> None:
     capabilities = WorkerCapabilities(
         "some",
@@ -185,12 +185,11 @@ def test_worker_arrives_with_capabilities_and_readiness() -> None:
         config_schema={"properties": {"seed": {"type": "integer"}}},
     )
     missing = CheckResult("torch", False, "not found", "pip install torch", True)
-    found = FoundWorker("some", "some.cli", "/p", "entry point", "", capabilities, (missing,))
-    arrived = WorkerInfo.from_proto(worker_to_proto(found))
-    assert arrived.capabilities == capabilities
-    assert arrived.readiness == (missing,)
-    assert not arrived.is_ready
-    assert WorkerInfo.from_proto(worker_to_proto(replace(found, readiness=()))).is_ready
+    found = WorkerInfo("some", "some.cli", "/p", "entry point", "", capabilities, (missing,))
+    arrived = worker_from_proto(worker_to_proto(found))
+    assert arrived == found
+    assert arrived.missing == missing and not arrived.is_ready
+    assert worker_from_proto(worker_to_proto(replace(found, readiness=()))).is_ready
 
 
 def test_health_takes_every_field_of_the_message() -> None:

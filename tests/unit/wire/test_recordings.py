@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from mosaic.wire.generated import trainer_pb2 as pb
-from mosaic.wire.recordings import recording_from_proto, recording_to_proto
+from mosaic.wire.history import recording_from_proto, recording_to_proto
 from tests.replay_samples import recording_of
 
 

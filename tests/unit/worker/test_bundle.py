@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
-from mosaic.worker.bundle import dependency_bundle, main_requirements
+from mosaic.worker.analytics import dependency_bundle, main_requirements
 
 REQUIREMENTS = [
     "grpcio>=1.85.1",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mosaic.worker.recording as recording
-from mosaic.telemetry.recording_scan import scan_blocks
+from mosaic.telemetry.recordings.blocks import scan_blocks
 from mosaic.worker.recording import RecordingFacts, RecordingWriter, recording_path
 
 FACTS = RecordingFacts("Sample-v0", {}, 1, "|u1", (), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mosaic.contracts.worker_environment import SECRET_NAMES
-from mosaic.worker.secret_mask import SecretMask
+from mosaic.worker.journal import SecretMask
 
 KEY = 'sk-"1234\\5678'
 

@@ -12,7 +12,7 @@ import pytest
 
 from mosaic.errors import ConfigError
 from mosaic.worker import build_config, config_schema, option
-from mosaic.worker.config_schema import config_to_dict
+from mosaic.worker.config import config_to_dict
 
 
 class Device(enum.StrEnum):

@@ -12,7 +12,7 @@ import pytest
 
 from mosaic.errors import ConfigError
 from mosaic.worker import config_schema, load_config_file, option
-from mosaic.worker.config_file import apply_assignments
+from mosaic.worker.config import apply_assignments
 
 
 @dataclass

@@ -7,7 +7,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from cleanrl_worker.environments.batch import Array
-from cleanrl_worker.environments.native.native_batch import NativeBatch, State
+from cleanrl_worker.environments.native.batch import NativeBatch, State
 
 _SECONDS = 0.2
 _GRAVITY = 9.8

@@ -7,7 +7,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from cleanrl_worker.environments.batch import Array
-from cleanrl_worker.environments.native.native_batch import NativeBatch, State
+from cleanrl_worker.environments.native.batch import NativeBatch, State
 
 _GRAVITY = 9.8
 _POLE_MASS = 0.1

@@ -7,7 +7,7 @@ from math import cos
 import numpy as np
 
 from cleanrl_worker.environments.batch import Array
-from cleanrl_worker.environments.native.native_batch import NativeBatch, State
+from cleanrl_worker.environments.native.batch import NativeBatch, State
 
 _LEFT_END, _RIGHT_END = -1.2, 0.6
 _GOAL = 0.5

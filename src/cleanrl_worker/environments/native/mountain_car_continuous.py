@@ -11,7 +11,7 @@ from math import cos
 import numpy as np
 
 from cleanrl_worker.environments.batch import Array
-from cleanrl_worker.environments.native.native_batch import NativeBatch, State, single
+from cleanrl_worker.environments.native.batch import NativeBatch, State, single
 
 _LEFT_END, _RIGHT_END = single(-1.2), single(0.6)
 _GOAL = single(0.45)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cleanrl_worker.environments.batch import Array
-from cleanrl_worker.environments.native.native_batch import NativeBatch, State, single
+from cleanrl_worker.environments.native.batch import NativeBatch, State, single
 
 _STRONGEST = 2.0
 _FASTEST = 8.0

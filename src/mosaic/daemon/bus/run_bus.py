@@ -1,9 +1,14 @@
-"""The latest pages of every run that somebody follows, in bounded memory."""
+"""What happens to runs, told to whoever follows: who changed, and the latest pages of events.
+
+Both in bounded memory: a slow watcher gets changes merged, and whoever needs older pages reads the
+journal.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 
 from mosaic.telemetry.event_page import EventPage
@@ -80,3 +85,73 @@ class RunBus:
         self._size -= pages.popleft().size
         if not pages:
             del self._pages[run_id]
+
+
+class Watcher:
+    """One subscriber's set of changed runs. A set, so that it never outgrows the number of runs."""
+
+    def __init__(self, run_ids: frozenset[str]) -> None:
+        self._only = run_ids
+        self._changed: dict[str, None] = {}
+        self._wake = asyncio.Event()
+        self._closed = False
+
+    def notify(self, run_id: str) -> None:
+        if not self._only or run_id in self._only:
+            self._changed[run_id] = None
+            self._wake.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake.set()
+
+    async def changes(self) -> AsyncGenerator[list[str], None]:
+        """Batches of changed run ids in the order of their first change; ends when closed."""
+        while await self.changed():
+            if batch := self.take():
+                yield batch
+
+    async def changed(self) -> bool:
+        """Wait until there is something to take; False when closed."""
+        if not self._closed:
+            await self._wake.wait()
+        return not self._closed
+
+    def take(self) -> list[str]:
+        """Runs that have changed since the last call, in the order of their first change."""
+        self._wake.clear()
+        batch = list(self._changed)
+        self._changed.clear()
+        return batch
+
+    async def wait(self, timeout_s: float) -> None:
+        """Return at the next change, or after the timeout."""
+        try:
+            # Not `wait_for`, which before Python 3.12 may forget that it was canceled.
+            async with asyncio.timeout(timeout_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+        self.take()
+
+
+class RunFeed:
+    def __init__(self) -> None:
+        self._watchers: set[Watcher] = set()
+
+    def notify(self, run_id: str) -> None:
+        for watcher in self._watchers:
+            watcher.notify(run_id)
+
+    @contextmanager
+    def watch(self, *run_ids: str) -> Iterator[Watcher]:
+        watcher = Watcher(frozenset(run_ids))
+        self._watchers.add(watcher)
+        try:
+            yield watcher
+        finally:
+            self._watchers.discard(watcher)
+
+    def close(self) -> None:
+        for watcher in list(self._watchers):
+            watcher.close()

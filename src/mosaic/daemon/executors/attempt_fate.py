@@ -14,7 +14,7 @@ import hmac
 import os
 
 from mosaic.contracts.run_files import AttemptFiles, ExitRecord
-from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Verdict
+from mosaic.daemon.executors.base import AttemptFate, AttemptKey, AttemptVerdict
 from mosaic.errors import CorruptStoreError
 from mosaic.files import atomic_write_json, is_locked
 from mosaic.logs import get_logger
@@ -30,27 +30,27 @@ def commitment_of(proof: str) -> str:
     return hashlib.sha256(proof.encode()).hexdigest()
 
 
-def lives(files: AttemptFiles, is_destroyed: bool = False) -> bool:
+def is_attempt_alive(files: AttemptFiles, is_destroyed: bool = False) -> bool:
     """Once we have destroyed it, a lock that somebody else holds keeps it alive no longer."""
     return (is_locked(files.lock) and not is_destroyed) or find_host(files) is not None
 
 
 def examine_attempt(
     files: AttemptFiles, key: AttemptKey, commitment: str = "", is_destroyed: bool = False
-) -> Verdict:
+) -> AttemptVerdict:
     """`commitment` is empty for an attempt that a MOSAIC without proofs has launched."""
     remarks: list[str] = []
     for _look in range(2):
-        if lives(files, is_destroyed):
-            return Verdict(AttemptFate.ALIVE)
+        if is_attempt_alive(files, is_destroyed):
+            return AttemptVerdict(AttemptFate.ALIVE)
         if record := _proven_exit(files, key, commitment, remarks):
-            return Verdict(AttemptFate.EXITED, record)
+            return AttemptVerdict(AttemptFate.EXITED, record)
         has_started = os.path.lexists(files.live) or was_set_aside(files.live) or bool(remarks)
         if (_take_claim(files) or _is_refused(files)) and not has_started:
-            return Verdict(AttemptFate.NEVER_STARTED)
+            return AttemptVerdict(AttemptFate.NEVER_STARTED)
         # Somebody has the claim. It may have come alive, or ended, between our looks.
     fate = AttemptFate.LOST if _claimed_in(files, remarks) == boot_id() else AttemptFate.INTERRUPTED
-    return Verdict(fate, remark=" ".join(remarks))
+    return AttemptVerdict(fate, remark=" ".join(remarks))
 
 
 def _proven_exit(

@@ -19,7 +19,7 @@ class AttemptFate(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AttemptVerdict:
     fate: AttemptFate
     exit: ExitRecord | None = None
     # For people: which of the attempt's files could not be used, and where they are kept.
@@ -33,7 +33,7 @@ class AttemptKey:
 
 
 @dataclass(frozen=True)
-class WorkerLook:
+class WorkerProcess:
     """The kernel's state letter of the worker process, None when unknown."""
 
     state: str | None
@@ -51,7 +51,7 @@ class Executor(Protocol):
     async def launch(self, spec: AttemptSpec, on_gone: OnGone) -> None:
         """Start a run host. Called once per attempt, after the attempt is committed."""
 
-    async def adopt(self, key: AttemptKey, commitment: str, on_gone: OnGone) -> Verdict:
+    async def adopt(self, key: AttemptKey, commitment: str, on_gone: OnGone) -> AttemptVerdict:
         """Watch the attempt if it is alive, else say what became of it.
 
         `commitment` tells a genuine exit.json from others; empty where there is none. Raises
@@ -67,7 +67,7 @@ class Executor(Protocol):
         False when there is no host.
         """
 
-    async def poll(self, key: AttemptKey) -> WorkerLook:
+    async def poll(self, key: AttemptKey) -> WorkerProcess:
         """Look at the worker process."""
 
     async def destroy(self, key: AttemptKey) -> None:

@@ -16,16 +16,21 @@ from typing import Any
 
 from mosaic import runhost
 from mosaic.contracts.run_files import AttemptFiles, AttemptSpec, shared_memory_prefixes
-from mosaic.daemon.executors.attempt_fate import examine_attempt, lives
-from mosaic.daemon.executors.base import AttemptFate, AttemptKey, OnGone, Verdict, WorkerLook
+from mosaic.daemon.executors.attempt_fate import examine_attempt, is_attempt_alive
+from mosaic.daemon.executors.base import (
+    AttemptFate,
+    AttemptKey,
+    AttemptVerdict,
+    OnGone,
+    WorkerProcess,
+)
 from mosaic.errors import CorruptStoreError, StoreError, WorkerStartError
-from mosaic.files import PASSING
+from mosaic.files import TRANSIENT_ERRORS
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 from mosaic.processes import ProcessIdentity, identity_of, open_pidfd, process_state, send_signal
 from mosaic.runhost.attempt_files import read_live, set_aside, was_set_aside
-from mosaic.runhost.attempt_processes import find_host, find_worker
-from mosaic.runhost.leftovers import kill_leftovers
+from mosaic.runhost.attempt_processes import find_host, find_worker, kill_leftovers
 from mosaic.runhost.shared_memory import unlink_shared_memory
 
 log = get_logger(__name__)
@@ -37,7 +42,7 @@ REPLY_TIMEOUT_S = 5.0
 LOCK_POLL_S = 0.1
 HOST_DEATH_S = 5.0
 # Deciding may have to write the claim; these say that it can be done later.
-_WAIT_FOR = {*PASSING, errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+_WAIT_FOR = {*TRANSIENT_ERRORS, errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
 class LocalExecutor:
@@ -68,7 +73,7 @@ class LocalExecutor:
             _reap(process.pid)
             asyncio.get_running_loop().call_soon(on_gone, key)
 
-    async def adopt(self, key: AttemptKey, commitment: str, on_gone: OnGone) -> Verdict:
+    async def adopt(self, key: AttemptKey, commitment: str, on_gone: OnGone) -> AttemptVerdict:
         verdict = await self._examine(key, commitment)
         if verdict.fate is not AttemptFate.ALIVE:
             self._forget(key)
@@ -78,7 +83,7 @@ class LocalExecutor:
             self._watch_lock(key, on_gone)
         return verdict
 
-    async def _examine(self, key: AttemptKey, commitment: str) -> Verdict:
+    async def _examine(self, key: AttemptKey, commitment: str) -> AttemptVerdict:
         files = self._files(key)
         is_destroyed = key in self._destroyed
         try:
@@ -87,7 +92,7 @@ class LocalExecutor:
             if error.errno not in _WAIT_FOR:
                 remark = f"Its folder cannot be used ({error.strerror})."
                 log.error("attempt_folder.refused", run_id=key.run_id, error=str(error))
-                return Verdict(AttemptFate.LOST, remark=remark)
+                return AttemptVerdict(AttemptFate.LOST, remark=remark)
             raise StoreError(
                 f"What became of the run cannot be decided: {error.strerror}",
                 hint="free some space",
@@ -133,13 +138,13 @@ class LocalExecutor:
         host = self._hosts.get(key) or await asyncio.to_thread(find_host, self._files(key))
         return host is not None and send_signal(host, signal.SIGTERM)
 
-    async def poll(self, key: AttemptKey) -> WorkerLook:
+    async def poll(self, key: AttemptKey) -> WorkerProcess:
         if key not in self._workers:
             worker = await asyncio.to_thread(self._find_worker, key)
             if worker is None:
-                return WorkerLook(None, self._problems.get(key, ""))
+                return WorkerProcess(None, self._problems.get(key, ""))
             self._workers[key] = worker
-        return WorkerLook(process_state(self._workers[key]), self._problems.get(key, ""))
+        return WorkerProcess(process_state(self._workers[key]), self._problems.get(key, ""))
 
     def _find_worker(self, key: AttemptKey) -> ProcessIdentity | None:
         files = self._files(key)
@@ -192,7 +197,7 @@ class LocalExecutor:
 
         async def watch() -> None:
             files = self._files(key)
-            while await asyncio.to_thread(lives, files, key in self._destroyed):
+            while await asyncio.to_thread(is_attempt_alive, files, key in self._destroyed):
                 host = await asyncio.to_thread(find_host, files)
                 if host is not None and self._watch(key, host, on_gone):
                     return

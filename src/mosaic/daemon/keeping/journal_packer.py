@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from mosaic.contracts.run_state import RunState
-from mosaic.daemon.keeping.custody import Custody
-from mosaic.daemon.registry.registry import RunFilter
+from mosaic.daemon.keeping.kept_runs import KeptRuns
+from mosaic.daemon.registry.reader import RunFilter
 from mosaic.errors import StoreError, UnknownRunError
 from mosaic.logs import get_logger
-from mosaic.telemetry.journal_packing import packed_copy
+from mosaic.telemetry.journal.packing import packed_copy
 
 log = get_logger(__name__)
 
@@ -29,16 +29,16 @@ _LOWEST_PRIORITY = 19
 
 
 class JournalPacker:
-    def __init__(self, custody: Custody) -> None:
-        self._custody = custody
-        self._home = custody.home
-        self._registry = custody.registry
+    def __init__(self, kept_runs: KeptRuns) -> None:
+        self._kept_runs = kept_runs
+        self._home = kept_runs.home
+        self._registry = kept_runs.registry
         self._ending = threading.Event()
         self._postponed: set[str] = set()
         self._pool = ThreadPoolExecutor(1, "journal packer", initializer=_give_way)
 
     async def serve(self) -> None:
-        with self._custody.supervisor.feed.watch() as watcher:
+        with self._kept_runs.supervisor.feed.watch() as watcher:
             over, _ = await self._registry.list(RunFilter(states=(RunState.TERM,)))
             for record in over:
                 await self._pack(record.run_id)
@@ -52,7 +52,7 @@ class JournalPacker:
         await asyncio.to_thread(self._pool.shutdown)
 
     async def _is_over(self, run_id: str) -> bool:
-        active = self._custody.supervisor.active.get(run_id)
+        active = self._kept_runs.supervisor.active.get(run_id)
         if active is not None:  # asked for every bit of progress: without a look at the disk
             return active.record.is_over
         try:
@@ -69,8 +69,8 @@ class JournalPacker:
             if copy is None:
                 return
             try:
-                async with self._custody.moving:
-                    if run_id in self._custody.archiving:
+                async with self._kept_runs.moving:
+                    if run_id in self._kept_runs.archiving:
                         # An archive has listed the files already: it must find them as they were.
                         self._postponed.add(run_id)
                         return

@@ -11,20 +11,19 @@ from typing import Any
 from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.keeping import TrashedRun
 from mosaic.contracts.run_files import RunFiles
-from mosaic.daemon.keeping.parcel import (
-    Parcel,
+from mosaic.daemon.keeping.archive.bundle import (
+    RunBundle,
     config_files,
-    give_all_back,
-    remove,
+    move_in,
+    put_all_back,
+    remove_tree,
     size_below,
-    take_in,
 )
-from mosaic.daemon.registry.columns import COUNT, TIME, storable_text
-from mosaic.daemon.registry.entry import RunEntry
-from mosaic.daemon.registry.run_file import read_run_file
+from mosaic.daemon.registry.documents import RunEntry, read_run_file
+from mosaic.daemon.registry.rows import COUNT, TIME, storable_text
 from mosaic.errors import CorruptStoreError, RunStateError, UnknownRunError
 from mosaic.files import MOST_JSON_BYTES, atomic_write_json, read_json, sync_directory
-from mosaic.foreign_files import read_regular
+from mosaic.foreign.files import read_regular
 from mosaic.logs import get_logger
 from mosaic.paths import Home, checked_run_id
 
@@ -39,24 +38,24 @@ MAX_NOTE = 1_000
 class Trash:
     home: Home
 
-    def parcel(self, run_id: str) -> Parcel:
-        return Parcel(self.home.trash / checked_run_id(run_id))
+    def bundle(self, run_id: str) -> RunBundle:
+        return RunBundle(self.home.trash / checked_run_id(run_id))
 
-    def found(self, run_id: str) -> Parcel:
-        parcel = self.parcel(run_id)
-        if parcel.directory.is_symlink() or not parcel.directory.is_dir():
+    def found(self, run_id: str) -> RunBundle:
+        bundle = self.bundle(run_id)
+        if bundle.directory.is_symlink() or not bundle.directory.is_dir():
             raise UnknownRunError(
                 f"There is no run {run_id} in the trash", hint="`mosaic trash` lists what is there"
             )
-        return parcel
+        return bundle
 
-    def take(self, entry: RunEntry, reason: str, size: int, now: float) -> Parcel:
+    def take(self, entry: RunEntry, reason: str, size: int, now: float) -> RunBundle:
         """Move a run in; the registry still knows it afterwards."""
-        parcel = self.parcel(entry.run_id)
-        if parcel.directory.is_symlink():
-            remove(parcel.directory)
+        bundle = self.bundle(entry.run_id)
+        if bundle.directory.is_symlink():
+            remove_tree(bundle.directory)
         try:
-            parcel.create()
+            bundle.create()
         except FileExistsError as error:
             raise RunStateError(
                 f"There is another run {entry.run_id} in the trash",
@@ -64,28 +63,28 @@ class Trash:
             ) from error
         try:
             notes = {"deleted_at": now, "reason": reason, "bytes": size}
-            atomic_write_json(parcel.entry, {**entry.to_dict(), **notes})
-            take_in(parcel, self.home, entry.run_id)
+            atomic_write_json(bundle.entry, {**entry.to_dict(), **notes})
+            move_in(bundle, self.home, entry.run_id)
         except BaseException:
-            give_all_back(parcel, self.home, entry.run_id)
+            put_all_back(bundle, self.home, entry.run_id)
             raise
-        return parcel
+        return bundle
 
     def entry(self, run_id: str) -> RunEntry:
         """What the registry knew; raises CorruptStoreError when that can be told no more."""
-        parcel = self.found(run_id)
+        bundle = self.found(run_id)
         try:
-            entry = RunEntry.from_json(read_regular(parcel.entry, MOST_JSON_BYTES))
+            entry = RunEntry.from_json(read_regular(bundle.entry, MOST_JSON_BYTES))
             if entry.run_id != run_id:
-                raise CorruptStoreError(f"{parcel.entry} is about another run")
+                raise CorruptStoreError(f"{bundle.entry} is about another run")
         except (OSError, ValueError, CorruptStoreError) as error:
             # run.json says it too, without the history.
             try:
-                return RunEntry(read_run_file(RunFiles(parcel.run), run_id), (), {})
+                return RunEntry(read_run_file(RunFiles(bundle.run), run_id), (), {})
             except CorruptStoreError:
                 raise CorruptStoreError(
-                    f"{parcel.entry} cannot be read: {error}",
-                    hint=f"the run's files are in {parcel.run}",
+                    f"{bundle.entry} cannot be read: {error}",
+                    hint=f"the run's files are in {bundle.run}",
                 ) from error
         return entry
 
@@ -99,37 +98,37 @@ class Trash:
         return sorted(found, key=lambda run: (-run.deleted_at, run.run_id))
 
     def _described(self, run_id: str) -> TrashedRun:
-        parcel = self.parcel(run_id)
-        notes = self._notes(parcel)
+        bundle = self.bundle(run_id)
+        notes = self._notes(bundle)
         run = notes.get("run")
         name = run.get("run_name") if isinstance(run, dict) else None
         deleted_at: Any = notes.get("deleted_at")
         size: Any = notes.get("bytes")
         if TIME.problem(deleted_at):
-            deleted_at = parcel.directory.stat().st_mtime
+            deleted_at = bundle.directory.stat().st_mtime
         if COUNT.problem(size):
-            size = size_below(parcel.directory)
+            size = size_below(bundle.directory)
         reason = storable_text(str(notes.get("reason", "unknown")))[:MAX_NOTE]
         shown_name = storable_text(str(name or run_id))[:MAX_NOTE]
         return TrashedRun(run_id, shown_name, deleted_at, size, reason)
 
     @staticmethod
-    def _notes(parcel: Parcel) -> dict[str, Any]:
+    def _notes(bundle: RunBundle) -> dict[str, Any]:
         try:
-            notes = read_json(parcel.entry)
+            notes = read_json(bundle.entry)
         except (OSError, ValueError):
             return {}
         return notes if isinstance(notes, dict) else {}
 
     def empty(self, run_id: str) -> int:
         """Delete a trashed run for good; returns the bytes freed."""
-        parcel = self.found(run_id)
-        size = size_below(parcel.directory)
+        bundle = self.found(run_id)
+        size = size_below(bundle.directory)
         # Half a run must not look like one that can be restored.
         doomed = self.home.trash / f"{GONE}{run_id}-{os.urandom(4).hex()}"
-        parcel.directory.rename(doomed)
+        bundle.directory.rename(doomed)
         sync_directory(self.home.trash)
-        remove(doomed)
+        remove_tree(doomed)
         return size
 
     def overdue(self, keep_days: float, now: float | None = None) -> list[str]:
@@ -145,7 +144,7 @@ def discard(home: Home, run_id: str) -> None:
     if os.path.lexists(source):
         source.rename(doomed)
         sync_directory(home.trash)  # or a power cut would bring it back
-        remove(doomed)
+        remove_tree(doomed)
     for path in config_files(home, run_id):
         path.unlink(missing_ok=True)
     sync_directory(home.configs)

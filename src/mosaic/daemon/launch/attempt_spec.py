@@ -12,11 +12,11 @@ from mosaic.contracts import worker_environment as variables
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_files import AttemptSpec, shared_memory_prefixes
 from mosaic.contracts.run_record import RunRecord
-from mosaic.contracts.variable_secrecy import SecrecyRules, referenced_names
+from mosaic.contracts.secrets import SecrecyRules, referenced_names
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command, worker_environment
-from mosaic.daemon.launch.environment import passed_secrets
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.workers.catalog import WorkerCatalog
+from mosaic.daemon.workers.environment import passed_secrets
 from mosaic.errors import HomeError, SecretLostError
 from mosaic.fastlane.segment import segment_path
 from mosaic.files import atomic_write, atomic_write_json, make_directory

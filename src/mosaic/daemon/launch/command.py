@@ -16,8 +16,8 @@ from typing import Protocol
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.consent import field_at
 from mosaic.contracts.run_config import TrainRunConfig
-from mosaic.daemon.launch.environment import build_environment
 from mosaic.daemon.workers.entry import WorkerEntry
+from mosaic.daemon.workers.environment import build_environment
 from mosaic.errors import ConfigError
 
 _PYTHON_WORDS = ("python", "python3")

@@ -24,8 +24,8 @@ from pathlib import Path
 
 from mosaic.contracts.hostile_text import is_run_id
 from mosaic.contracts.secret_text import secret_spellings
-from mosaic.contracts.variable_secrecy import SecrecyRules
-from mosaic.daemon.mounts import MEMORY, filesystem_type
+from mosaic.contracts.secrets import SecrecyRules
+from mosaic.daemon.executors.machine import MEMORY, filesystem_type
 from mosaic.logs import get_logger, hide_texts
 from mosaic.paths import Home, checked_run_id
 from mosaic.private_folder import UNFINISHED, NotPrivateError, PrivateFolder

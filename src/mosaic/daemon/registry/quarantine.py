@@ -1,7 +1,7 @@
 """Runs the registry cannot show are set aside, with the reason, and everything else is served.
 
 The row of such a run becomes a document in `quarantine/`, and the run's folder stays where it is.
-Where its run.json is sound the run comes back from that at once (see `reconcile`); else it stays
+Where its run.json is sound the run comes back from that at once (see `recovery`); else it stays
 aside until a person deletes it.
 """
 
@@ -14,9 +14,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mosaic.contracts.hostile_text import is_run_id
-from mosaic.contracts.schema_check import shown
-from mosaic.daemon.registry.columns import RUN_COLUMNS, TRANSITION_COLUMNS, row_problem
-from mosaic.daemon.registry.rows import capabilities_document
+from mosaic.contracts.schema_check import shortened
+from mosaic.daemon.registry.rows import (
+    RUN_COLUMNS,
+    TRANSITION_COLUMNS,
+    capabilities_document,
+    row_problem,
+)
 from mosaic.daemon.registry.store import RegistryStore
 from mosaic.files import atomic_write_json, make_directory, read_json
 from mosaic.logs import get_logger
@@ -51,9 +55,11 @@ def set_aside_capabilities(store: RegistryStore, home: Home) -> None:
     query = "SELECT digest, document FROM capabilities"
     for digest, text in store.connection.execute(query).fetchall():
         if not _is_capabilities(digest, text):
-            _keep(home, f"capabilities-{_hash(digest)}", {"digest": shown(digest), "text": text})
+            _keep(
+                home, f"capabilities-{_hash(digest)}", {"digest": shortened(digest), "text": text}
+            )
             store.connection.execute("DELETE FROM capabilities WHERE digest IS ?", (digest,))
-            log.error("capabilities.set_aside", digest=shown(digest))
+            log.error("capabilities.set_aside", digest=shortened(digest))
 
 
 def kept_reasons(home: Home) -> dict[str, str]:

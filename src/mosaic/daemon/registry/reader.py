@@ -11,19 +11,17 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.daemon.registry.columns import (
+from mosaic.daemon.registry.documents import RunEntry
+from mosaic.daemon.registry.rows import (
     EXIT_PROOF_COLUMNS,
+    LIST_COLUMNS,
     RUN_COLUMNS,
     TRANSITION_COLUMNS,
-    row_problem,
-)
-from mosaic.daemon.registry.entry import RunEntry
-from mosaic.daemon.registry.row_checksum import row_checksum
-from mosaic.daemon.registry.rows import (
-    LIST_COLUMNS,
     RunRow,
     capabilities_document,
     record_of,
+    row_checksum,
+    row_problem,
     transition_of,
 )
 from mosaic.daemon.registry.schema import connect_read_only

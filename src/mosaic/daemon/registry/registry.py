@@ -1,6 +1,6 @@
 """The registry of runs: what the daemon knows about every run, durable before it answers.
 
-Callers await it on the event loop; one thread writes (see `registry_writer`), another reads.
+Callers await it on the event loop; one thread writes (see `writer`), another reads.
 """
 
 from __future__ import annotations
@@ -14,20 +14,16 @@ from typing import Any, TypeVar
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import RunState
 from mosaic.daemon.registry import quarantine
-from mosaic.daemon.registry.entry import RunEntry
+from mosaic.daemon.registry.documents import NewRun, RunEntry, write_row_file
 from mosaic.daemon.registry.reader import RegistryReader, RunFilter
 from mosaic.daemon.registry.recovery import RecoveryReport, back_up, open_registry
 from mosaic.daemon.registry.rows import RunRow
-from mosaic.daemon.registry.run_file import NewRun, write_row_file
-from mosaic.daemon.registry.schema import connect
-from mosaic.daemon.registry.sqlite_errors import store_error
+from mosaic.daemon.registry.schema import connect, store_error
 from mosaic.daemon.registry.store import RegistryStore
 from mosaic.daemon.registry.writer import RegistryWriter
 from mosaic.errors import StoreError
 from mosaic.logs import get_logger
 from mosaic.paths import Home
-
-__all__ = ["NewRun", "Registry", "RunFilter"]
 
 log = get_logger(__name__)
 

@@ -1,49 +1,285 @@
-"""Rows of the registry and the records they stand for."""
+"""Rows of the registry: what every column may hold, and the records they stand for.
+
+What a column may hold is said once. Three things follow from that table: how a value of our own is
+made to fit (`storable`), whether a row from an archive is taken in, and whether a row that was
+stored can be shown (`row_problem`). The ranges are those of the fields in `proto/trainer.proto`;
+times are those a calendar knows.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from enum import StrEnum
+from typing import Any, NamedTuple
 
-from mosaic.contracts.run_record import Origin, Progress, RunRecord, Transition
-from mosaic.contracts.run_state import FailureReason, Outcome, RunState
-from mosaic.daemon.registry.columns import (
-    MAX_FAILURE_TEXT,
-    RUN_COLUMNS,
-    TRANSITION_COLUMNS,
-    storable_text,
+from mosaic.contracts.hostile_text import is_run_id
+from mosaic.contracts.run_record import (
+    Lineage,
+    LineageKind,
+    Origin,
+    Progress,
+    RunRecord,
+    Transition,
+    build_record,
 )
-from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
+from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome, RunState
+from mosaic.contracts.schema_check import shortened
 
-# What a list shows, in the order `record_of` unpacks it.
-LIST_COLUMNS = (
-    "run_id, run_name, worker, state, outcome, attempt, priority, created_at, updated_at,"
-    " started_at, finished_at, agent_id, worker_id, env_id, failure_json, exit_code, signal,"
-    " stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,"
-    " total_episodes, last_return, mean_return, steps_per_second, cpus, memory_mb, gpu_slots,"
-    " checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group_name,"
-    " origin, overall_steps_per_second"
-)
-LISTED = tuple(LIST_COLUMNS.replace(" ", "").split(","))
-PROGRESS_COLUMNS = (
-    "steps",
-    "total_steps",
-    "episodes",
-    "total_episodes",
-    "last_return",
-    "mean_return",
-    "steps_per_second",
-    "overall_steps_per_second",
-)
+SqlValue = str | int | float | None
+
+
+def row_checksum(values: Iterable[SqlValue]) -> bytes:
+    """Eight bytes that depend on every value, its type and its place."""
+    # repr() of a string may change with the Unicode tables of a newer Python; its text does not.
+    text = "\x1f".join(["'" + v if type(v) is str else repr(v) for v in values])
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+INT32 = 2**31 - 1
+UINT32 = 2**32 - 1
+# SQLite has no larger integer, whatever a message could carry.
+INT64 = 2**63 - 1
+# Revisions count up with every change: there must be room above each of them.
+MAX_REVISION = 2**53
+# 9999-12-31: no calendar of Python goes further.
+LAST_MOMENT = 253_402_300_799.0
+MAX_TEXT = 100_000
+# Of each text of a failure. Escaped as JSON they may take six times the room.
+MAX_FAILURE_TEXT = 20_000
+_MAX_FAILURE_JSON = 20 * MAX_FAILURE_TEXT
+_MAX_FLOAT = sys.float_info.max
+
+
+class Column(NamedTuple):
+    kind: type[str] | type[int] | type[float]
+    is_optional: bool = False
+    lowest: float = -math.inf
+    highest: float = math.inf
+    longest: int = MAX_TEXT
+    # What else is wrong with a text, or None.
+    check: Callable[[str], str | None] | None = None
+    # The registry's own, no field of a record.
+    is_internal: bool = False
+    # The version of run.json that first had it, and what it holds for a run from before.
+    since: int = 1
+    before: SqlValue = None
+
+    def storable(self, value: Any) -> SqlValue:
+        """Exactly the value SQLite will give back, so that a checksum taken now still fits then.
+
+        For values of our own, which may go back to what a worker said: numbers are brought into
+        their range, and one that is no number counts as not told.
+        """
+        if value is None:
+            return None
+        if self.kind is str:
+            return storable_text(str(value))[: self.longest]
+        if self.kind is int:
+            return int(max(self.lowest, min(int(value), self.highest)))
+        number = float(value) + 0.0  # SQLite keeps no negative zero
+        return max(self.lowest, min(number, self.highest)) if math.isfinite(number) else None
+
+    def problem(self, value: Any) -> str | None:
+        """Why this cannot stand in the column, or None."""
+        kind = type(value)
+        if kind is str:
+            return self._text_problem(value)
+        if value is None:
+            return None if self.is_optional else "is missing"
+        is_number = kind is int or (kind is float and self.kind is float)
+        is_in_range = self.kind is not str and is_number and self.lowest <= value <= self.highest
+        # An integer that is no float would come back from a message as another number.
+        if not is_in_range or self.kind(value) != value:
+            return f"is {shortened(value)}; it must be {self.description}"
+        return None
+
+    def _text_problem(self, value: str) -> str | None:
+        if self.kind is not str:
+            return f"is {shortened(value)}; it must be {self.description}"
+        if len(value) > self.longest:
+            return f"has {len(value):,} characters; {self.longest:,} is the limit"
+        return self.check(value) if self.check else None
+
+    @property
+    def description(self) -> str:
+        if self.kind is str:
+            return "a text"
+        if self.kind is int:  # as integers: not all of them are floats
+            return f"a whole number from {int(self.lowest):,} to {int(self.highest):,}"
+        if self.highest == _MAX_FLOAT:
+            return "a number"
+        return f"a number from {self.lowest:,.0f} to {self.highest:,.0f}"
+
+
+def storable_text(text: str) -> str:
+    """Workers may send lone surrogates, which no database can hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _word(choices: Iterable[StrEnum], is_optional: bool = False) -> Column:
+    words = frozenset(choice.value for choice in choices)
+
+    def problem(text: str) -> str | None:
+        return None if text in words else f"is {shortened(text)}, which is none of {_listed(words)}"
+
+    return Column(str, is_optional, check=problem)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words))
+
+
+def _parent_problem(text: str) -> str | None:
+    return None if not text else _run_id_problem(text)
+
+
+def _run_id_problem(text: str) -> str | None:
+    return None if is_run_id(text) else f"is {shortened(text)}, which is no run id"
+
+
+def _slots_problem(text: str) -> str | None:
+    slots = text.split(",") if text else []
+    is_list = all(slot.isascii() and slot.isdigit() and len(slot) < 10 for slot in slots)
+    return None if is_list else f"is {shortened(text)}, which is no list of GPUs"
+
+
+def _failure_problem(text: str) -> str | None:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return f"is {shortened(text)}, which is not JSON"
+    if not isinstance(data, dict) or data.keys() - _FAILURE.keys() or "kind" not in data:
+        return f"is {shortened(text)}, which is no reason of a failure"
+    for name, value in data.items():
+        if problem := _FAILURE[name].problem(value):
+            return f"has a {name} that {problem}"
+    return None
+
+
+_TEXT = Column(str)
+_OPTIONAL_NUMBER = Column(float, True, -_MAX_FLOAT, _MAX_FLOAT)
+TIME = Column(float, False, 0.0, LAST_MOMENT)
+_OPTIONAL_TIME = TIME._replace(is_optional=True)
+COUNT = Column(int, False, 0, INT64)
+_OPTIONAL_COUNT = COUNT._replace(is_optional=True)
+_UINT32 = Column(int, False, 0, UINT32)
+_OPTIONAL_INT32 = Column(int, True, -INT32 - 1, INT32)
+_FLAG = Column(int, False, 0, 1)
+
+_FAILURE: dict[str, Column] = {
+    "kind": _word(FailureKind),
+    "message": Column(str),
+    "hint": Column(str),
+    "exit_code": _OPTIONAL_INT32,
+    "signal": _OPTIONAL_INT32,
+    "error_type": Column(str, True),
+}
+
+# Every column of `runs` but the checksum, in the order in which the checksum takes them.
+RUN_COLUMNS: dict[str, Column] = {
+    "run_id": _TEXT._replace(check=_run_id_problem),
+    "client_key": Column(str, True, is_internal=True),
+    "run_name": _TEXT,
+    "worker": _TEXT,
+    "state": _word(RunState),
+    "outcome": _word(Outcome, is_optional=True),
+    "attempt": _UINT32,
+    "priority": Column(int, False, -INT32 - 1, INT32),
+    "created_at": TIME,
+    "updated_at": TIME,
+    "started_at": _OPTIONAL_TIME,
+    "finished_at": _OPTIONAL_TIME,
+    "agent_id": _TEXT,
+    "worker_id": _TEXT,
+    "env_id": _TEXT,
+    "failure_json": Column(str, True, longest=_MAX_FAILURE_JSON, check=_failure_problem),
+    "exit_code": _OPTIONAL_INT32,
+    "signal": _OPTIONAL_INT32,
+    "stop_reason": _TEXT,
+    "stop_requested": _FLAG,
+    "stalled": _TEXT,
+    # By the worker's clock, which may be anything: it is only ever compared.
+    "last_heartbeat_at": _OPTIONAL_NUMBER,
+    "steps": COUNT,
+    "total_steps": _OPTIONAL_COUNT,
+    "episodes": COUNT,
+    "total_episodes": _OPTIONAL_COUNT,
+    "last_return": _OPTIONAL_NUMBER,
+    "mean_return": _OPTIONAL_NUMBER,
+    "steps_per_second": _OPTIONAL_NUMBER,
+    "cpus": _UINT32,
+    "memory_mb": _UINT32,
+    "gpu_slots": _TEXT._replace(check=_slots_problem),
+    "checkpoint_uri": _TEXT,
+    "metrics_digest": _TEXT,
+    "capabilities_digest": _TEXT._replace(is_internal=True),
+    "config_digest": _TEXT._replace(is_internal=True),
+    "quarantined_lines": COUNT,
+    "not_before": _OPTIONAL_TIME._replace(is_internal=True),
+    "slot": _OPTIONAL_COUNT._replace(is_internal=True),
+    "revision": Column(int, False, 0, MAX_REVISION),
+    "pinned": _FLAG._replace(since=2, before=0),
+    "group_name": _TEXT._replace(since=2, before=""),
+    "origin": _word(Origin)._replace(since=3, before=Origin.HERE.value),
+    "overall_steps_per_second": _OPTIONAL_NUMBER._replace(since=4),
+    # Null: nobody has looked for one yet, see `fill_in_lineage`. Empty: it has none.
+    "parent_run": Column(str, True, check=_parent_problem, since=5),
+    "lineage_kind": _word(LineageKind, is_optional=True)._replace(since=5),
+    "lineage_step": _OPTIONAL_COUNT._replace(since=5),
+}
+NEWEST = max(column.since for column in RUN_COLUMNS.values())
+# What a list shows of a run.
+LISTED = tuple(name for name, column in RUN_COLUMNS.items() if not column.is_internal)
+
+
+def columns_younger_than(version: int) -> dict[str, SqlValue]:
+    """Columns that a row of this version does not have, with what they hold for it."""
+    return {name: column.before for name, column in RUN_COLUMNS.items() if column.since > version}
+
+
+# The same of `transitions`.
+TRANSITION_COLUMNS: dict[str, Column] = {
+    "run_id": RUN_COLUMNS["run_id"],
+    "n": COUNT,
+    "state": RUN_COLUMNS["state"],
+    "at": TIME,
+    "reason": _TEXT,
+    "attempt": _UINT32,
+}
+EXIT_PROOF_COLUMNS = ("run_id", "attempt", "commitment")
+
+
+def row_problem(row: Mapping[str, Any], columns: Mapping[str, Column] = RUN_COLUMNS) -> str | None:
+    """The first value that cannot be what it should, in a sentence that names it; else None."""
+    for name, column in columns.items():
+        if name not in row:
+            return f"{name} is missing"
+        if problem := column.problem(row[name]):
+            return f"{name} {problem}"
+    return None
+
+
+LIST_COLUMNS = ", ".join(LISTED)
+# A record's fields that take several columns, or one of another name or form.
+PROGRESS_COLUMNS = tuple(item.name for item in fields(Progress))
+_LINEAGE_COLUMNS = ("parent_run", "lineage_kind", "lineage_step")
+_OTHER_COLUMNS = {*PROGRESS_COLUMNS, *_LINEAGE_COLUMNS, "failure_json", "group_name"}
+_OTHER_FIELDS = {"progress", "lineage", "failure", "group"}
+# SQLite has no truth values.
+_FLAGS = tuple(item.name for item in fields(RunRecord) if item.type == "bool")
 _STATES = {state.value: state for state in RunState}
 _OUTCOMES: dict[str | None, Outcome | None] = {outcome.value: outcome for outcome in Outcome}
 _OUTCOMES[None] = None
 _ORIGINS = {origin.value: origin for origin in Origin}
+_KINDS = {kind.value: kind for kind in LineageKind}
 _NO_PROGRESS = Progress()
-_NO_VALUES = (0, None, 0, None, None, None, None, None)
+_NO_VALUES = tuple(getattr(_NO_PROGRESS, name) for name in PROGRESS_COLUMNS)
 
 RunRow = dict[str, SqlValue]
 
@@ -63,6 +299,8 @@ def columns_of(changes: Mapping[str, Any]) -> RunRow:
             row["failure_json"] = None if value is None else _failure_text(value)
         elif name == "gpu_slots":
             row["gpu_slots"] = ",".join(str(int(slot)) for slot in value)
+        elif name == "lineage":
+            row.update(lineage_columns(value))
         elif name == "group":  # a word of SQL, so the column has another name
             row["group_name"] = storable("group_name", value)
         elif name in RUN_COLUMNS:
@@ -75,69 +313,40 @@ def columns_of(changes: Mapping[str, Any]) -> RunRow:
 def row_of(record: RunRecord, client_key: str | None, config_digest: str) -> RunRow:
     """A complete row; `capabilities` are stored apart."""
     own = {"client_key": client_key, "config_digest": config_digest, "capabilities_digest": ""}
-    own_names = {*PROGRESS_COLUMNS, "failure_json", "group_name"}
-    names = {*RUN_COLUMNS, "progress", "failure", "group"} - own_names
-    fields = {name: getattr(record, name, None) for name in names}
-    row = columns_of({**fields, **own})
+    names = (RUN_COLUMNS.keys() - _OTHER_COLUMNS) | _OTHER_FIELDS
+    row = columns_of({**{name: getattr(record, name, None) for name in names}, **own})
     return {column: row[column] for column in RUN_COLUMNS}
+
+
+def lineage_columns(lineage: Lineage | None) -> RunRow:
+    if lineage is None:
+        return {"parent_run": "", "lineage_kind": None, "lineage_step": None}
+    return {
+        "parent_run": storable("parent_run", lineage.parent_run),
+        "lineage_kind": lineage.kind.value,
+        "lineage_step": storable("lineage_step", lineage.step),
+    }
 
 
 def record_of(values: Sequence[Any]) -> RunRecord:
     """A record from the columns of LIST_COLUMNS; lists of 10,000 runs go through here."""
-    (
-        run_id, run_name, worker, state, outcome, attempt, priority, created_at, updated_at,
-        started_at, finished_at, agent_id, worker_id, env_id, failure, exit_code, signal,
-        stop_reason, stop_requested, stalled, last_heartbeat_at, steps, total_steps, episodes,
-        total_episodes, last_return, mean_return, rate, cpus, memory_mb, gpu_slots,
-        checkpoint_uri, metrics_digest, quarantined_lines, revision, pinned, group,
-        origin, overall_rate,
-    ) = values  # fmt: skip
-    progress = (
-        steps, total_steps, episodes, total_episodes, last_return, mean_return, rate, overall_rate,
-    )  # fmt: skip
-    # Fields left out fall back to their defaults, which a dataclass keeps on the class.
-    fields = dict(
-        run_id=run_id,
-        run_name=run_name,
-        worker=worker,
-        state=_STATES[state],
-        outcome=_OUTCOMES[outcome],
-        attempt=attempt,
-        priority=priority,
-        created_at=created_at,
-        updated_at=updated_at,
-        started_at=started_at,
-        finished_at=finished_at,
-        agent_id=agent_id,
-        worker_id=worker_id,
-        env_id=env_id,
-        failure=None if failure is None else failure_of_text(failure),
-        exit_code=exit_code,
-        signal=signal,
-        stop_reason=stop_reason,
-        stop_requested=bool(stop_requested),
-        stalled=stalled,
-        last_heartbeat_at=last_heartbeat_at,
-        progress=Progress(*progress) if progress != _NO_VALUES else _NO_PROGRESS,
-        cpus=cpus,
-        memory_mb=memory_mb,
-        gpu_slots=_slots_of(gpu_slots) if gpu_slots else (),
-        checkpoint_uri=checkpoint_uri,
-        metrics_digest=metrics_digest,
-        quarantined_lines=quarantined_lines,
-        revision=revision,
-        pinned=bool(pinned),
-        group=group,
-        origin=_ORIGINS[origin],
-        paths={},
-        capabilities={},
-        config={},
-        manifest={},
-    )
-    record = object.__new__(RunRecord)
-    # Half the time of a frozen dataclass's __init__, which guards every single assignment.
-    object.__setattr__(record, "__dict__", fields)
-    return record
+    told = dict(zip(LISTED, values, strict=True))
+    progress = tuple([told.pop(name) for name in PROGRESS_COLUMNS])
+    told["progress"] = Progress(*progress) if progress != _NO_VALUES else _NO_PROGRESS
+    told["state"] = _STATES[told["state"]]
+    told["outcome"] = _OUTCOMES[told["outcome"]]
+    failure = told.pop("failure_json")
+    told["failure"] = None if failure is None else failure_of_text(failure)
+    slots = told["gpu_slots"]
+    told["gpu_slots"] = _slots_of(slots) if slots else ()
+    for name in _FLAGS:
+        told[name] = bool(told[name])
+    told["group"] = told.pop("group_name")
+    told["origin"] = _ORIGINS[told["origin"]]
+    parent, kind, step = [told.pop(name) for name in _LINEAGE_COLUMNS]
+    # An archive may name one without the other.
+    told["lineage"] = Lineage(parent, _KINDS[kind], step) if parent and kind else None
+    return build_record(told)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""The registry's file: how it is opened, its tables, and how older files become newer ones."""
+"""The registry's file: how it is opened, its tables and migrations, and SQLite's errors."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import os
 import sqlite3
 from pathlib import Path
 
-from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
+from mosaic import sqlite_migrations
+from mosaic.daemon.registry.rows import SqlValue, row_checksum
 from mosaic.errors import CorruptStoreError, StoreError
+from mosaic.sqlite_migrations import statements_of, version_of
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _MAGIC = b"SQLite format 3\x00"
+# The scripts up to this one make the checksums of the runs again by themselves.
+OWN_CHECKSUMS = 6
 # A number beyond that was written by no future MOSAIC: four damaged bytes make it.
 MOST_UNKNOWN_VERSIONS = 1000
 
@@ -66,23 +70,21 @@ def migration_scripts() -> list[Path]:
     return sorted(MIGRATIONS.glob("[0-9]*.sql"))
 
 
-def version_of(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
 def migrate(connection: sqlite3.Connection, target: int | None = None) -> None:
     connection.create_function("row_checksum", -1, _checksum_in_sql, deterministic=True)
-    for number, script in enumerate(migration_scripts()[:target], start=1):
-        if number <= version_of(connection):
-            continue
-        try:
-            connection.executescript(
-                f"BEGIN IMMEDIATE;\n{script.read_text()}\nPRAGMA user_version = {number};\nCOMMIT;"
-            )
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+    scripts = [statements_of(script.read_text()) for script in migration_scripts()[:target]]
+    numbers = range(OWN_CHECKSUMS + 1, len(scripts) + 1)
+    sqlite_migrations.migrate(connection, scripts, dict.fromkeys(numbers, _renew_checksums))
+
+
+def _renew_checksums(connection: sqlite3.Connection) -> None:
+    """A checksum covers every column of a run, so a migration makes those of older rows again.
+
+    They were verified before.
+    """
+    names = connection.execute("SELECT name FROM pragma_table_info('runs')").fetchall()
+    columns = ", ".join(name for (name,) in names if name != "checksum")
+    connection.execute(f"UPDATE runs SET checksum = row_checksum({columns})")
 
 
 def _checksum_in_sql(*values: SqlValue) -> bytes:
@@ -100,7 +102,7 @@ def check_schema(connection: sqlite3.Connection) -> None:
             hint="use the newer MOSAIC that wrote it, or set MOSAIC_HOME to another directory",
             version=version,
         )
-    if version > newest or shape != _expected_shape(version):
+    if not 0 <= version <= newest or shape != _expected_shape(version):
         raise CorruptStoreError("its tables are not those of its version")
 
 
@@ -122,3 +124,44 @@ def _shape(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
         " FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_xinfo(i.name) x"
         " WHERE t.type = 'table' ORDER BY 1, 2, 3, 4, 5, 6, 7"
     ).fetchall()
+
+
+# The machine's trouble, not the file's: these must never send a good registry into quarantine.
+_ENVIRONMENT = (
+    "SQLITE_BUSY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_LOCKED",
+    "SQLITE_NOMEM",
+    "SQLITE_PERM",
+    "SQLITE_READONLY",
+)
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS")
+
+
+def error_name(error: sqlite3.Error) -> str:
+    # Errors that the Python module raises by itself carry no code.
+    return getattr(error, "sqlite_errorname", "")
+
+
+def is_environment_error(error: sqlite3.Error) -> bool:
+    name = error_name(error)
+    return name.startswith(_ENVIRONMENT) and not name.startswith(_DAMAGE)
+
+
+def store_error(error: sqlite3.Error) -> StoreError:
+    """The error a caller of the registry gets, with what to do about it."""
+    name = error_name(error)
+    if name.startswith(_DAMAGE):
+        return CorruptStoreError(
+            f"The registry is damaged: {error}",
+            hint="restart the daemon; it restores the registry from its backup and the runs' files",
+        )
+    if name.startswith("SQLITE_READONLY"):
+        hint = "make the home directory writable again; the daemon then carries on by itself"
+    elif name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
+        hint = "free some disk space; the daemon then carries on by itself"
+    else:
+        hint = "look at the daemon's log"
+    return StoreError(f"The registry cannot be used: {error}", hint=hint, cause=name)

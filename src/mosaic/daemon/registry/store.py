@@ -1,6 +1,6 @@
 """What the registry does to its tables, all on one connection and in the writer's thread.
 
-No operation commits. The writer groups them into transactions, see `registry_writer`.
+No operation commits. The writer groups them into transactions, see `writer`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Any
 
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import LEGAL_TRANSITIONS, RunState
-from mosaic.daemon.registry.columns import RUN_COLUMNS
-from mosaic.daemon.registry.entry import RunEntry
-from mosaic.daemon.registry.row_checksum import SqlValue, row_checksum
+from mosaic.daemon.registry.documents import NewRun, RunEntry
 from mosaic.daemon.registry.rows import (
+    RUN_COLUMNS,
     RunRow,
+    SqlValue,
     capabilities_document,
     columns_of,
+    row_checksum,
     row_of,
     storable,
     transition_row,
 )
-from mosaic.daemon.registry.run_file import NewRun
 from mosaic.errors import RunStateError, UnknownRunError
 
 # The verdict on a run; nothing may change it once the run is over.
-VERDICT = frozenset(
+OUTCOME_FIELDS = frozenset(
     {"outcome", "failure_json", "exit_code", "signal", "stop_reason", "finished_at"}
 )
-# What `update_progress` takes from a record.
+# What journals tell of a run while it lives; `update_progress` takes it from a record.
 PROGRESS_FIELDS = (
     "progress",
     "last_heartbeat_at",
@@ -114,7 +114,7 @@ class RegistryStore:
         if transition is not None:
             self._check_legal(run_id, expected_state, transition, changed)
             changed.update(columns_of({"state": transition.state, "attempt": transition.attempt}))
-        elif expected_state is RunState.TERM and VERDICT & changed.keys():
+        elif expected_state is RunState.TERM and OUTCOME_FIELDS & changed.keys():
             raise RunStateError(f"Run {run_id} is over; its outcome is final")
         self.write(row, changed, transition.at if transition else time.time())
         if transition is not None:

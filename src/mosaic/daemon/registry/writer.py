@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mosaic.daemon.registry.rows import RunRow
-from mosaic.daemon.registry.sqlite_errors import error_name, store_error
+from mosaic.daemon.registry.schema import error_name, store_error
 from mosaic.daemon.registry.store import RegistryStore
 from mosaic.errors import StoreError
 from mosaic.logs import get_logger

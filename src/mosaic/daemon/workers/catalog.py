@@ -7,38 +7,36 @@ daemon. What it said is kept and asked for again only when something it depends 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import importlib.metadata
+import importlib.util
 import math
 import os
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import mosaic
+from mosaic.contracts.worker_info import ENTRY_POINT_SOURCE
 from mosaic.contracts.worker_manifest import WorkerManifest, parse_worker_manifest
 from mosaic.daemon.workers.discovery import Announcement, describe
-from mosaic.daemon.workers.entry import (
-    ENTRY_POINT_SOURCE,
-    WorkerEntry,
-    find_worker,
-    unknown_worker,
-)
-from mosaic.daemon.workers.fingerprint import (
-    installed_fingerprint,
-    installed_workers,
-    manifest_fingerprint,
-)
+from mosaic.daemon.workers.entry import WorkerEntry, find_worker, unknown_worker
 from mosaic.errors import MosaicError
 from mosaic.files import atomic_write_json, read_json
-from mosaic.foreign_files import read_regular
-from mosaic.foreign_json import MAX_DOCUMENT_BYTES
+from mosaic.foreign.files import MAX_DOCUMENT_BYTES, read_regular
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 
-__all__ = ["WorkerCatalog", "WorkerEntry"]
+ENTRY_POINT_GROUP = "mosaic.workers"
+# A worker's package is small; whatever is larger is not walked to the end.
+MAX_STAMPED_FILES = 2000
+_SUFFIXES = (".py", ".json", ".toml")
+
 
 log = get_logger(__name__)
 
@@ -214,3 +212,78 @@ class WorkerCatalog:
             )
         except (OSError, ValueError) as error:
             log.warning("catalog.unsaved", error=str(error))
+
+
+def installed_workers() -> list[tuple[str, str]]:
+    """(name, "package:function") of every worker in this environment, without importing any."""
+    found = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
+    return sorted({(point.name, point.value) for point in found})
+
+
+def installed_fingerprint(workers: Iterable[tuple[str, str]]) -> str:
+    parts = [*_common(), sys.executable, *_stamps(Path(folder) for folder in sys.path if folder)]
+    for name, value in workers:
+        parts += [name, value, *_package_stamps(_installed_package(value))]
+    return _digest(parts)
+
+
+def manifest_fingerprint(text: str, manifest: WorkerManifest) -> str:
+    parts = [*_common(), text]
+    if manifest.python is not None:
+        python = Path(manifest.python)
+        libraries = sorted((python.parent.parent / "lib").glob("python3*/site-packages"))
+        parts += [*_stamps([python, *libraries])]
+    top = manifest.package.partition(".")[0]
+    for folder in manifest.path:
+        parts += [*_package_stamps(Path(folder) / top), *_stamps([Path(folder) / f"{top}.py"])]
+    return _digest(parts)
+
+
+def _common() -> list[str]:
+    root = Path(mosaic.__file__).parent
+    shared = [*_package_stamps(root / "worker"), *_package_stamps(root / "contracts")]
+    return [mosaic.__version__, sys.version, *shared]
+
+
+def _installed_package(value: str) -> Path | None:
+    top = value.partition(":")[0].partition(".")[0]
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    origin = Path(spec.origin)
+    return origin.parent if spec.submodule_search_locations else origin
+
+
+def _package_stamps(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    return list(_stamps([path])) if path.is_file() else list(_stamps(_source_files(path)))
+
+
+def _source_files(folder: Path) -> Iterator[Path]:
+    count = 0
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
+        for name in sorted(files):
+            if name.endswith(_SUFFIXES):
+                count += 1
+                if count > MAX_STAMPED_FILES:
+                    return
+                yield Path(where) / name
+
+
+def _stamps(paths: Iterable[Path]) -> Iterator[str]:
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            yield f"{path}:missing"
+        else:
+            yield f"{path}:{status.st_mtime_ns}:{status.st_size}"
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.daemon.launch.environment import inherited_environment, joined_path
-from mosaic.daemon.workers.entry import WorkerEntry, readiness_from_dict
-from mosaic.daemon.workers.interpreters import check_python
-from mosaic.daemon.workers.probe import run_probe
+from mosaic.contracts.check_result import CheckResult
+from mosaic.daemon.workers.entry import WorkerEntry
+from mosaic.daemon.workers.environment import inherited_environment, joined_path
+from mosaic.daemon.workers.interpreters import check_python, run_probe
 from mosaic.errors import MosaicError
 
 DISCOVERY_MODULE = "mosaic.worker.discovery"
@@ -112,7 +112,7 @@ def _entry(announcement: Announcement, name: str, data: Mapping[str, Any]) -> Wo
             source=announcement.source,
             capabilities=WorkerCapabilities.from_dict(capabilities) if capabilities else None,
             error=str(data.get("error") or ""),
-            readiness=tuple(readiness_from_dict(item) for item in data.get("readiness") or ()),
+            readiness=tuple(map(CheckResult.from_dict, data.get("readiness") or ())),
         )
     except (MosaicError, TypeError, KeyError, AttributeError) as error:
         return _broken(announcement, name, f"its description is invalid: {error}")

@@ -1,70 +1,43 @@
-"""A worker as the daemon knows it, and how one is found by its name or module."""
+"""A worker as the daemon knows it, and how it is found by name or module."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.daemon.preflight_result import PreflightResult
-from mosaic.errors import DependencyError, UnknownWorkerError
-
-ENTRY_POINT_SOURCE = "entry point"
+from mosaic.contracts.check_result import CheckResult
+from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.errors import UnknownWorkerError
 
 
 @dataclass(frozen=True)
-class WorkerEntry:
-    name: str
-    # What `python -m` runs, such as "my_worker.cli"; empty when that is unknown.
-    module: str
-    python: str
+class WorkerEntry(WorkerInfo):
     # Folders for PYTHONPATH.
     path_dirs: tuple[str, ...] = ()
-    # "entry point", or the path of its manifest.
-    source: str = ENTRY_POINT_SOURCE
-    capabilities: WorkerCapabilities | None = None
-    # Why it cannot be used; empty when it can.
-    error: str = ""
-    readiness: tuple[PreflightResult, ...] = ()
 
     @property
     def package(self) -> str:
         return self.module.partition(".")[0]
 
     def to_dict(self) -> dict[str, Any]:
-        data = asdict(self)
-        data["capabilities"] = self.capabilities.to_dict() if self.capabilities else None
-        data["readiness"] = [readiness_to_dict(result) for result in self.readiness]
+        """What the catalogue keeps; whether it is ready follows from that."""
+        data = super().to_dict()
+        del data["ready"]
         return data
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> WorkerEntry:
+    def from_dict(cls, data: Mapping[str, Any]) -> WorkerEntry:
         values = dict(data)
         capabilities = values.get("capabilities")
         values["capabilities"] = (
             WorkerCapabilities.from_dict(capabilities) if capabilities else None
         )
         values["path_dirs"] = tuple(values.get("path_dirs", ()))
-        values["readiness"] = tuple(map(readiness_from_dict, values.get("readiness", ())))
+        values["readiness"] = tuple(map(CheckResult.from_dict, values.get("readiness", ())))
         return cls(**values)
-
-
-def readiness_to_dict(result: PreflightResult) -> dict[str, Any]:
-    names = ("check", "ok", "message", "fix", "required")
-    return {name: getattr(result, name) for name in names}
-
-
-def readiness_from_dict(data: dict[str, Any]) -> PreflightResult:
-    return PreflightResult(
-        check=str(data.get("check") or data["name"]),
-        ok=bool(data["ok"]),
-        message=str(data.get("message", "")),
-        fix=str(data.get("fix", "")),
-        required=bool(data.get("required", True)),
-        error=DependencyError,
-    )
 
 
 def find_worker(entries: Iterable[WorkerEntry], wanted: str) -> WorkerEntry | None:

@@ -1,18 +1,71 @@
-"""Which version of Python a path is, asked once per file."""
+"""Other Python interpreters: runs a short program in one, and knows the version of each."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import subprocess
 import sys
 import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from mosaic.daemon.workers.probe import run_probe
 from mosaic.errors import InterpreterError
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    # None: it did not end in time.
+    returncode: int | None
+    stdout: str
+    stderr: str
+
+    @property
+    def complaint(self) -> str:
+        """Its last words, which of a Python traceback are the error itself."""
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
+        return lines[-1][:500] if lines else f"it ended with exit code {self.returncode}"
+
+
+def run_probe(
+    command: Sequence[str], environment: Mapping[str, str], timeout_s: float
+) -> ProbeResult:
+    """Raises OSError when the program cannot be started at all."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(environment),
+        # Its own group, so that nothing it starts can outlive the probe or hold the pipes open.
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+        returncode: int | None = process.returncode
+    except subprocess.TimeoutExpired:
+        _kill_group(process)
+        stdout, stderr = process.communicate()
+        returncode = None
+    except BaseException:
+        _kill_group(process)
+        process.wait()
+        raise
+    return ProbeResult(
+        returncode, stdout.decode("utf-8", "replace"), stderr.decode("utf-8", "replace")
+    )
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
 
 OLDEST_PYTHON = (3, 11)
 PROBE_TIMEOUT_S = 10.0
-_PROGRAM = "import sys; print('python', *sys.version_info[:3])"
+_TELL_VERSION = "import sys; print('python', *sys.version_info[:3])"
 _known: dict[tuple[str, int], tuple[int, ...]] = {}
 _lock = threading.Lock()
 
@@ -31,7 +84,7 @@ def python_version(python: str) -> tuple[int, ...]:
         ) from error
     with _lock:
         if key not in _known:
-            _known[key] = _ask(python)
+            _known[key] = _ask_version(python)
         return _known[key]
 
 
@@ -51,10 +104,10 @@ def version_text(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 
-def _ask(python: str) -> tuple[int, ...]:
+def _ask_version(python: str) -> tuple[int, ...]:
     environment = {"PATH": os.environ.get("PATH", os.defpath)}
     try:
-        answer = run_probe([python, "-I", "-S", "-c", _PROGRAM], environment, PROBE_TIMEOUT_S)
+        answer = run_probe([python, "-I", "-S", "-c", _TELL_VERSION], environment, PROBE_TIMEOUT_S)
     except OSError as error:
         raise InterpreterError(
             f"The interpreter {python} cannot be started: {error.strerror}",

@@ -1,17 +1,206 @@
-"""PlotArea: the picture itself, and what the mouse and the keys mean on it.
-
-Places are those on the axes. Nothing here changes the range: it says what was asked for.
-"""
+"""PlotArea: the picture of a plot, its axes and curves, and what mouse and keys mean on it."""
 
 from __future__ import annotations
 
+import numpy as np
 import pyqtgraph
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QWheelEvent
-from PySide6.QtWidgets import QGraphicsRectItem
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPolygonF,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
-from mosaic.gui.charts.axes import NumberAxis
+from mosaic.gui.charts.model.curve import Curve, Numbers, on_axis
+from mosaic.gui.charts.model.number_texts import log_tick_texts, log_ticks, tick_texts
+from mosaic.gui.theme import tokens
 from mosaic.gui.theme.theme import Theme
+from mosaic.gui.theme.tokens import BAND_ALPHA, Palette
+
+_FAINT_ALPHA = 0.3
+_POINT_PX, _MARKER_PX = 5, 9
+# Smooth edges cost little for lines like these, and much for long ones.
+_SMOOTH_BELOW = 4_000
+
+
+class BandItem(pyqtgraph.GraphicsObject):  # type: ignore[misc]
+    """The area between two lines; where one of them has a gap, so has the area."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._path = QPainterPath()
+        self._brush = QBrush()
+
+    def show_band(self, xs: Numbers, lows: Numbers, highs: Numbers, colour: QColor) -> None:
+        self.prepareGeometryChange()
+        self._brush = QBrush(colour)
+        self._path = QPainterPath()
+        finite = np.isfinite(xs) & np.isfinite(lows) & np.isfinite(highs)
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], finite.astype(np.int8), [0]))))
+        for begin, end in zip(edges[::2], edges[1::2], strict=True):
+            part = slice(begin, end)
+            around = zip(
+                np.concatenate((xs[part], xs[part][::-1])).tolist(),
+                np.concatenate((highs[part], lows[part][::-1])).tolist(),
+                strict=True,
+            )
+            self._path.addPolygon(QPolygonF([QPointF(x, y) for x, y in around]))
+            self._path.closeSubpath()
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._path.boundingRect()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._brush)
+        painter.drawPath(self._path)
+
+
+class CurveItems:
+    """The items of one curve, in a plot of which they are a part until `remove`."""
+
+    def __init__(self, plot: pyqtgraph.PlotItem) -> None:
+        self._plot = plot
+        self._band = BandItem()
+        self._faint = pyqtgraph.PlotCurveItem(connect="finite")
+        self._line = pyqtgraph.PlotCurveItem(connect="finite")
+        self._points = pyqtgraph.ScatterPlotItem(pxMode=True)
+        self._markers = pyqtgraph.ScatterPlotItem(pxMode=True)
+        self._all = (self._band, self._faint, self._line, self._points, self._markers)
+        for layer, item in enumerate(self._all):
+            item.setZValue(layer)
+            plot.addItem(item, ignoreBounds=True)
+
+    def remove(self) -> None:
+        for item in self._all:
+            self._plot.removeItem(item)
+
+    def set_visible(self, is_visible: bool) -> None:
+        for item in self._all:
+            item.setVisible(is_visible)
+
+    def draw(self, curve: Curve, is_log_x: bool, is_log_y: bool, background: str) -> None:
+        colour = QColor(curve.colour)
+        xs, ys = on_axis(curve.xs, is_log_x), on_axis(curve.ys, is_log_y)
+        is_smooth = len(xs) <= _SMOOTH_BELOW
+        self._line.setData(xs, ys, pen=QPen(colour, 0), antialias=is_smooth)
+        faint = curve.faint if curve.faint is not None else curve.ys[:0]
+        self._faint.setData(
+            xs[: len(faint)],
+            on_axis(faint, is_log_y),
+            pen=QPen(_with_alpha(colour, _FAINT_ALPHA), 0),
+            antialias=False,
+        )
+        if curve.lows is not None and curve.highs is not None:
+            lows, highs = on_axis(curve.lows, is_log_y), on_axis(curve.highs, is_log_y)
+            self._band.show_band(xs, lows, highs, _with_alpha(colour, BAND_ALPHA))
+        else:
+            nothing = curve.ys[:0]
+            self._band.show_band(nothing, nothing, nothing, colour)
+        alone = _without_neighbours(xs, ys)
+        self._points.setData(
+            xs[alone], ys[alone], size=_POINT_PX, pen=None, brush=QBrush(colour), symbol="o"
+        )
+        self._draw_markers(curve, colour, is_log_x, is_log_y, background)
+
+    def _draw_markers(
+        self, curve: Curve, colour: QColor, is_log_x: bool, is_log_y: bool, background: str
+    ) -> None:
+        xs = on_axis(curve.marker_xs, is_log_x)
+        ys = on_axis(curve.marker_ys, is_log_y)
+        kept = np.isfinite(xs) & np.isfinite(ys)
+        self._markers.setData(
+            xs[kept],
+            ys[kept],
+            size=_MARKER_PX,
+            symbol="d",
+            pen=QPen(QColor(background), 0),
+            brush=QBrush(colour),
+        )
+
+
+def _with_alpha(colour: QColor, alpha: float) -> QColor:
+    found = QColor(colour)
+    found.setAlphaF(alpha)
+    return found
+
+
+def _without_neighbours(xs: Numbers, ys: Numbers) -> Numbers:
+    """Points that no line reaches: single ones, and those between two gaps."""
+    finite = np.isfinite(xs) & np.isfinite(ys)
+    around = np.concatenate(([False], finite, [False]))
+    return np.asarray(finite & ~around[:-2] & ~around[2:])
+
+
+_GRID_ALPHA = 110  # of 255
+_LABEL_EVERY_PX = 70
+_LABEL_EVERY_PX_UPWARDS = 34
+_NUMBERS_WIDTH = 40
+_TICK_DENSITY = 1.35
+_OVER_THE_EDGE_PX = 14  # half of a number; the plot has as much room around it
+_HEIGHT = 20
+
+
+class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+    """An axis whose numbers are short and whose grid is hardly there.
+
+    Without a title: titles are labels beside the plot, which can be elided.
+    """
+
+    def __init__(self, orientation: str) -> None:
+        super().__init__(orientation)
+        self.enableAutoSIPrefix(False)
+        # Numbers that become longer may need room once; shorter ones must not move the plot.
+        self.setStyle(
+            maxTickLevel=0,
+            tickLength=0,
+            autoReduceTextSpace=False,
+            tickTextWidth=_NUMBERS_WIDTH,
+        )
+        self.setTickDensity(_TICK_DENSITY)
+        if orientation == "bottom":
+            self.setHeight(_HEIGHT)
+        else:
+            self.textWidth = _NUMBERS_WIDTH
+
+    def apply_palette(self, palette: Palette) -> None:
+        self.setPen(None)  # the frame of the plot is line enough
+        self.setTickPen(palette.line)
+        self.setTextPen(palette.muted)
+        font = self.font()
+        font.setPixelSize(tokens.CAPTION)
+        self.setTickFont(font)
+        self.setGrid(_GRID_ALPHA)
+
+    def boundingRect(self) -> QRectF:
+        """Numbers may reach over the ends of the axis; those that do not fit are left out."""
+        beyond = _OVER_THE_EDGE_PX
+        found: QRectF = super().boundingRect().adjusted(-beyond, -beyond, beyond, beyond)
+        return found
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        if self.logMode:
+            return log_tick_texts(values)
+        return tick_texts([value * scale for value in values], spacing * scale)
+
+    def logTickValues(
+        self, low: float, high: float, size: float, _: object
+    ) -> list[tuple[float, list[float]]]:
+        upwards = self.orientation == "left"
+        every = _LABEL_EVERY_PX_UPWARDS if upwards else _LABEL_EVERY_PX
+        return [(1.0, log_ticks(low, high, max(2, int(size / every))))]
+
 
 _MIN_DRAG_PX = 5
 _WHEEL_STEP = 120.0
@@ -22,6 +211,8 @@ _REGION_ALPHA = 50
 
 
 class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
+    """Places are those on the axes. Nothing here changes the range: it says what was asked for."""
+
     hovered = Signal(object)  # x, or None when the pointer is elsewhere
     region_dragged = Signal(float, float)
     zoom_asked = Signal(float, object)  # factor; x that stays, None for the middle
@@ -53,8 +244,8 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.setMouseTracking(True)
         self.setFrameShape(self.Shape.NoFrame)
         self.setStyleSheet("background: transparent; border: 0;")
-        theme.changed.connect(self._dress)
-        self._dress()
+        theme.changed.connect(self._apply_palette)
+        self._apply_palette()
 
     def x_at(self, position: QPointF) -> float:
         view = self.getPlotItem().getViewBox()
@@ -147,12 +338,12 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._region.setRect(QRectF(left, frame.top(), right - left, frame.height()))
         self._region.show()
 
-    def _dress(self) -> None:
+    def _apply_palette(self) -> None:
         palette = self._theme.palette
         self.setBackground(None)  # the card it lies on
         self.getPlotItem().getViewBox().setBackgroundColor(palette.plot)
         for axis in (self.bottom, self.left):
-            axis.dress(palette)
+            axis.apply_palette(palette)
         self.pointer.setPen(QPen(QColor(palette.muted), 0))
         accent = QColor(palette.accent)
         accent.setAlpha(_REGION_ALPHA)

@@ -16,13 +16,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mosaic.gui.forms.search_combo import SearchCombo
-from mosaic.gui.state.form_fields import Field, Kind
+from mosaic.gui.forms.model.fields import Field, FieldKind
 from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.choosers import SearchCombo
 from mosaic.gui.widgets.roles import set_property, with_role, without_mnemonics
 
 _LINES = 3
-_NARROW = (Kind.INTEGER, Kind.NUMBER, Kind.SEEDS)
+_NARROW = (FieldKind.INTEGER, FieldKind.NUMBER, FieldKind.SEEDS)
 
 
 class LineEditor(QLineEdit):
@@ -82,7 +82,7 @@ class LongTextEditor(QPlainTextEdit):
     def __init__(self, field: Field) -> None:
         super().__init__()
         self.setTabChangesFocus(True)
-        if field.kind in (Kind.TEXT_LIST, Kind.JSON) or field.name == "command":
+        if field.kind in (FieldKind.TEXT_LIST, FieldKind.JSON) or field.name == "command":
             with_role(self, "code")
         height = self.fontMetrics().lineSpacing() * _LINES
         self.setFixedHeight(height + 16)
@@ -111,7 +111,7 @@ class LongTextEditor(QPlainTextEdit):
             super().keyPressEvent(event)
 
 
-class TickEditor(QCheckBox):
+class CheckboxEditor(QCheckBox):
     edited = Signal(object)
 
     def __init__(self) -> None:
@@ -212,20 +212,20 @@ class PathEditor(QWidget):
         self._browse.setIcon(self._theme.icon(name, self._theme.palette.muted))
 
 
-AnyEditor = LineEditor | SecretEditor | LongTextEditor | TickEditor | ChoiceEditor | PathEditor
+AnyEditor = LineEditor | SecretEditor | LongTextEditor | CheckboxEditor | ChoiceEditor | PathEditor
 
 
 def make_editor(field: Field, theme: Theme) -> AnyEditor:
     match field.kind:
-        case Kind.BOOLEAN:
-            return TickEditor()
-        case Kind.CHOICE:
+        case FieldKind.BOOLEAN:
+            return CheckboxEditor()
+        case FieldKind.CHOICE:
             return ChoiceEditor(field)
-        case Kind.LONG_TEXT | Kind.TEXT_LIST:
+        case FieldKind.LONG_TEXT | FieldKind.TEXT_LIST:
             return LongTextEditor(field)
-        case Kind.SECRET:
+        case FieldKind.SECRET:
             return SecretEditor(field, theme)
-        case Kind.PATH:
+        case FieldKind.PATH:
             return PathEditor(field, theme)
         case _:
             return LineEditor(field)

@@ -8,12 +8,12 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from mosaic.gui.forms.field_editors import AnyEditor, make_editor
-from mosaic.gui.state.form_fields import Field, Kind
+from mosaic.gui.forms.model.fields import Field, FieldKind
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import label, with_role, without_mnemonics
 
 # Beside the title there is room for a number or a word.
-_BESIDE = (Kind.INTEGER, Kind.NUMBER, Kind.SEEDS)
+_BESIDE = (FieldKind.INTEGER, FieldKind.NUMBER, FieldKind.SEEDS)
 _EDITOR_WIDTH = 112
 _BUTTON = QSize(18, 18)
 _ICON = QSize(14, 14)
@@ -113,7 +113,7 @@ class FieldRow(QWidget):
         top = QHBoxLayout()
         top.setSpacing(4)
         self._layout.addLayout(top)
-        if self._field.kind is Kind.BOOLEAN:
+        if self._field.kind is FieldKind.BOOLEAN:
             top.addWidget(self.editor, 1)
             top.addWidget(self._reset)
             return
@@ -141,7 +141,7 @@ class FieldRow(QWidget):
                 return
             self._caption = label(role="caption")
             self._caption.setWordWrap(True)
-            if self._field.kind is Kind.BOOLEAN:
+            if self._field.kind is FieldKind.BOOLEAN:
                 self._caption.setIndent(_TICK)  # below the words, not below the box
             self._layout.insertWidget(self._layout.count(), self._caption)
             if self._error is not None:
@@ -160,6 +160,6 @@ class FieldRow(QWidget):
 def _is_beside(field: Field) -> bool:
     if field.kind in _BESIDE:
         return True
-    return field.kind is Kind.CHOICE and all(
+    return field.kind is FieldKind.CHOICE and all(
         len(choice.text) <= _LONGEST_WORD for choice in field.choices
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from mosaic.gui.forms.search_combo import SearchCombo
-from mosaic.gui.state.launch_environment import (
+from mosaic.gui.launch.model.choices import (
     CUSTOM,
     FamilyChoice,
     about,
@@ -15,8 +14,9 @@ from mosaic.gui.state.launch_environment import (
     first_sentence,
     typed_id,
 )
-from mosaic.gui.state.launch_fit import missing_packages
+from mosaic.gui.state.compatibility import missing_packages
 from mosaic.gui.state.workbench_state import WorkbenchState
+from mosaic.gui.widgets.choosers import SearchCombo
 from mosaic.gui.widgets.roles import label, set_property
 
 

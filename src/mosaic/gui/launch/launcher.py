@@ -8,13 +8,12 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from mosaic.errors import MosaicError
-from mosaic.gui.async_bridge import Task
-from mosaic.gui.state.launch_form import Document, LaunchForm
-from mosaic.gui.state.launch_memory import LastTraining, LaunchMemory
+from mosaic.gui.launch.model.launch_form import Document, LaunchForm
+from mosaic.gui.launch.model.saved_values import LastTraining, LaunchMemory, PresetFile, Presets
+from mosaic.gui.services.async_bridge import Task
+from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice, Severity
-from mosaic.gui.state.presets import PresetFile, Presets
 from mosaic.gui.state.targets import Operation
-from mosaic.gui.workbench import Workbench
 from mosaic.wire.answers import Submission
 
 

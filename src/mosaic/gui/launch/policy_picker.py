@@ -21,13 +21,13 @@ from PySide6.QtWidgets import (
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
-from mosaic.gui.async_bridge import Task
-from mosaic.gui.state.launch_errors import error_sentence
-from mosaic.gui.state.launch_policies import PolicyChoice, policy_choices
-from mosaic.gui.state.runs_again import policy_of
+from mosaic.gui.launch.model.choices import PolicyChoice, policy_choices
+from mosaic.gui.launch.model.field_lookup import error_sentence
+from mosaic.gui.services.async_bridge import Task
+from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.state.rerun import policy_of
 from mosaic.gui.state.targets import PolicyTarget
 from mosaic.gui.widgets.roles import label, with_role
-from mosaic.gui.workbench import Workbench
 
 _NAME = Qt.ItemDataRole.UserRole + 1
 _ARROW = 40

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mosaic.gui.state.launch_roster import HUMAN, RosterEntry
+from mosaic.gui.launch.model.choices import HUMAN, RosterEntry
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import label, with_role
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.viewer import LIVE, SlotsView, Viewer
-from mosaic.gui.state.live_frames import LiveFrames, live_frames_of
+from mosaic.gui.state.live_watch import LiveFrames, live_frames_of
 
 # Numbers and words change no more often than anybody can read them.
 _NEWS_S = 0.1

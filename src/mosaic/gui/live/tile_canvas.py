@@ -21,11 +21,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mosaic.fastlane.tiling import grid
-from mosaic.gui.pictures import to_image
-from mosaic.gui.state.live_frames import Tile
-from mosaic.gui.state.live_layout import is_smoothed, neighbour, tile_boxes
+from mosaic.gui.live.model.layout import is_smoothed, neighbour, tile_boxes
+from mosaic.gui.state.live_watch import Tile
 from mosaic.gui.theme import tokens
-from mosaic.gui.widgets.picture_view import fitted
+from mosaic.gui.widgets.pictures import fitted, to_image
 
 _SMALLEST = QSize(160, 120)
 _GAP = tokens.GRID

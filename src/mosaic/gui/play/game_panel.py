@@ -4,37 +4,191 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic.errors import MosaicError
-from mosaic.gui.play.play_bar import PlayBar
-from mosaic.gui.play.play_hud import PlayHud
-from mosaic.gui.play.play_picture import PlayPicture
-from mosaic.gui.play.play_session import PlaySession
-from mosaic.gui.state.key_maps import Binding, KeyMap
-from mosaic.gui.state.live_frames import LiveFrames
-from mosaic.gui.state.play_keys import PlayAction, PlayKeys, page_keys
-from mosaic.gui.state.play_plan import keys_for
-from mosaic.gui.state.play_words import (
+from mosaic.gui.play.model.keys import Binding, KeyMap, PlayAction, PlayKeys, key_sign, page_keys
+from mosaic.gui.play.model.plan import keys_for
+from mosaic.gui.play.model.words import (
     FrameRate,
     PlayNow,
     centre_text,
+    hud_parts,
     next_speed,
     play_now,
     session_title,
+    speed_text,
 )
+from mosaic.gui.play.picture import PlayPicture
+from mosaic.gui.play.session import PlaySession
+from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.state.live_watch import LiveFrames
 from mosaic.gui.state.workbench_state import Connection
-from mosaic.gui.widgets.banner import Banner
-from mosaic.gui.widgets.roles import label
-from mosaic.gui.workbench import Workbench
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.messages import Banner
+from mosaic.gui.widgets.roles import label, with_role
+
+_SPEED_WIDTH = 40
+_TEXTS = {
+    PlayAction.PAUSE: ("pause", "Pause"),
+    PlayAction.STEP: ("skip-next", "One step"),
+    PlayAction.SLOWER: ("minus", "Slower"),
+    PlayAction.FASTER: ("plus", "Faster"),
+    PlayAction.RESET: ("restart", "New episode"),
+    PlayAction.NEW_SEED: ("dice-5-outline", "New seed"),
+    PlayAction.KEYS: ("keyboard-outline", "Show the keys"),
+}
+
+
+class PlayBar(QWidget):
+    """The buttons below the picture, each with its key."""
+
+    asked = Signal(str)  # PlayAction
+    restarting_chosen = Signal(bool)
+    keeping_chosen = Signal(bool)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._signs: dict[PlayAction, str] = {}
+        self._is_paused = False
+        self.buttons: dict[PlayAction, QToolButton] = {}
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(8, 4, 8, 4)
+        layout.setSpacing(4)
+        self._speed = label(speed_text(1.0), "number")
+        self._speed.setFixedWidth(_SPEED_WIDTH)
+        self._speed.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        for action in (PlayAction.PAUSE, PlayAction.STEP, PlayAction.SLOWER):
+            layout.addWidget(self._button(action))
+        layout.addWidget(self._speed)
+        layout.addWidget(self._button(PlayAction.FASTER))
+        layout.addSpacing(8)
+        for action in (PlayAction.RESET, PlayAction.NEW_SEED):
+            layout.addWidget(self._button(action))
+        layout.addSpacing(8)
+        self.hands = QPushButton("Take over")
+        self.hands.setObjectName("play-take_over")
+        self.hands.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.hands.clicked.connect(self._on_hands_clicked)
+        layout.addWidget(self.hands)
+        layout.addStretch(1)
+        self.restarting = QCheckBox("Restart")
+        self.restarting.setObjectName("play-restart")
+        self.restarting.setToolTip("A new episode begins by itself")
+        self.restarting.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.restarting.clicked.connect(self._on_restarting_clicked)
+        self.keeping = QCheckBox("Keep open")
+        self.keeping.setObjectName("play-keep")
+        self.keeping.setToolTip("The session goes on when another page is shown")
+        self.keeping.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.keeping.clicked.connect(self._on_keeping_clicked)
+        layout.addWidget(self.restarting)
+        layout.addSpacing(4)
+        layout.addWidget(self.keeping)
+        layout.addWidget(self._button(PlayAction.KEYS))
+        theme.changed.connect(self._draw)
+        self._draw()
+
+    def show_keys(self, keys: Mapping[str, PlayAction]) -> None:
+        """The keys of these buttons are in their tooltips."""
+        self._signs = {}
+        for key, action in keys.items():
+            self._signs.setdefault(action, key_sign(key))
+        self._draw()
+
+    def show_session(
+        self, *, is_paused: bool, speed: float, is_human: bool, can_change_hands: bool
+    ) -> None:
+        self._speed.setText(speed_text(speed))
+        text = "Hand back" if is_human else "Take over"
+        if self.hands.text() != text:
+            self.hands.setText(text)
+        sign = self._signs.get(PlayAction.TAKE_OVER, "")
+        self.hands.setToolTip(f"{text} ({sign})" if sign else text)
+        self.hands.setVisible(can_change_hands)
+        if is_paused != self._is_paused:
+            self._is_paused = is_paused
+            self._draw()
+
+    def _button(self, action: PlayAction) -> QToolButton:
+        button = with_role(QToolButton(), "flat")
+        button.setObjectName(f"play-{action.value}")
+        # A click leaves the keyboard with the game.
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(lambda _=False, action=action: self.asked.emit(action.value))
+        self.buttons[action] = button
+        return button
+
+    def _on_hands_clicked(self) -> None:
+        self.asked.emit(PlayAction.TAKE_OVER.value)
+
+    def _on_restarting_clicked(self) -> None:
+        self.restarting_chosen.emit(self.restarting.isChecked())
+
+    def _on_keeping_clicked(self) -> None:
+        self.keeping_chosen.emit(self.keeping.isChecked())
+
+    def _draw(self) -> None:
+        for action, button in self.buttons.items():
+            icon, text = _TEXTS[action]
+            if action is PlayAction.PAUSE and self._is_paused:
+                icon, text = "play", "Go on"
+            button.setIcon(self._theme.icon(icon))
+            button.setAccessibleName(text)
+            sign = self._signs.get(action, "")
+            button.setToolTip(f"{text} ({sign})" if sign else text)
+
+
+# Wide enough for what it may become: the line must not jump.
+_WIDTHS = {"": 88, "step": 92, "reward": 108, "return": 108, "episode": 92, "fps": 56}
+
+
+class PlayHud(QWidget):
+    """Who acts and how it goes, on the strip below the picture."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        with_role(self, "hud")
+        self.setObjectName("play-hud")
+        self._labels: dict[str, QLabel] = {}
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 6, 12, 6)
+        layout.setSpacing(4)
+        for name, width in _WIDTHS.items():
+            text = self._labels[name] = label()
+            text.setMinimumWidth(width)
+            text.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            layout.addWidget(text)
+        layout.addStretch(1)
+
+    def show_now(self, now: PlayNow, frames_per_s: float) -> None:
+        for name, value in hud_parts(now, frames_per_s):
+            text = f"{name} {value}" if name else value
+            if self._labels[name].text() != text:
+                self._labels[name].setText(text)
+
+    @property
+    def text(self) -> str:
+        return " · ".join(part.text() for part in self._labels.values())
+
 
 _NEWS_MS = 100  # numbers change no more often
 _SECOND_ESCAPE_MS = 1500
 _MAX_SEED = 2**31 - 1
-_UNHEARD = "The daemon does not answer: keys do nothing until it is back. The picture goes on."
+_UNANSWERED = "The daemon does not answer: keys do nothing until it is back. The picture goes on."
 
 
 class GamePanel(QWidget):
@@ -115,7 +269,7 @@ class GamePanel(QWidget):
         self.banner.show_text(f"There are no pictures: {problem}" if problem else "")
         session.arrived.connect(self._on_arrived)
         session.answered.connect(self._on_answered)
-        session.unheard.connect(self._on_unheard)
+        session.unanswered.connect(self._on_unanswered)
         self._on_arrived(session.frames)
         self.picture.take_focus()
         self.picture.show_keys()
@@ -128,7 +282,7 @@ class GamePanel(QWidget):
         if self._session is not None:
             self._session.arrived.disconnect(self._on_arrived)
             self._session.answered.disconnect(self._on_answered)
-            self._session.unheard.disconnect(self._on_unheard)
+            self._session.unanswered.disconnect(self._on_unanswered)
         self._session, self._keys = None, None
         self.now = PlayNow()
 
@@ -273,17 +427,17 @@ class GamePanel(QWidget):
     # Whether anybody listens
 
     def _on_answered(self) -> None:
-        if self.banner.text == _UNHEARD:
+        if self.banner.text == _UNANSWERED:
             self.banner.show_text("")
 
-    def _on_unheard(self, error: MosaicError) -> None:
-        self.banner.show_text(_UNHEARD)
+    def _on_unanswered(self, error: MosaicError) -> None:
+        self.banner.show_text(_UNANSWERED)
 
     def _on_connection_changed(self, connection: str) -> None:
         if self._session is None:
             return
         if connection == Connection.LOST:
-            self.banner.show_text(_UNHEARD)
+            self.banner.show_text(_UNANSWERED)
         elif connection == Connection.ONLINE:
             self._on_answered()
 

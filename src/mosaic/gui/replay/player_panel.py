@@ -9,16 +9,20 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
-from mosaic.gui.replay.hud_strip import HudStrip
-from mosaic.gui.replay.scrubber import Scrubber
-from mosaic.gui.replay.simulation_thread import Shown
-from mosaic.gui.replay.transport_bar import TransportBar
-from mosaic.gui.state.replay_player import ReplayPlayer, faster, slower
-from mosaic.gui.state.replay_steps import EpisodeSteps
-from mosaic.gui.state.replay_words import Badge, comparison_badge, hud_fields
+from mosaic.gui.replay.controls import Scrubber, StepStrip, TransportBar
+from mosaic.gui.replay.model import (
+    Badge,
+    EpisodeSteps,
+    ReplayPlayer,
+    comparison_badge,
+    faster,
+    hud_fields,
+    slower,
+)
+from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.empty_state import EmptyState
-from mosaic.gui.widgets.picture_view import PictureView
+from mosaic.gui.widgets.messages import EmptyState
+from mosaic.gui.widgets.pictures import PictureView
 
 _TICK_MS = 16
 _SHOWN_PER_SECOND = 1000 / _TICK_MS
@@ -57,7 +61,7 @@ class PlayerPanel(QWidget):
         self._stack = QStackedLayout(stack)
         self._stack.addWidget(self.picture)
         self._stack.addWidget(page)
-        self.hud = HudStrip(theme)
+        self.hud = StepStrip(theme)
         self.scrubber = Scrubber(theme)
         self.transport = TransportBar(theme)
         layout = QVBoxLayout(self)
@@ -118,7 +122,7 @@ class PlayerPanel(QWidget):
         self.scrubber.setEnabled(True)
         self._ask()
 
-    def show_picture(self, shown: Shown) -> None:
+    def show_picture(self, shown: StepDrawn) -> None:
         self._is_waiting = False
         self._stack.setCurrentIndex(0)
         self.picture.show_image(shown.image)

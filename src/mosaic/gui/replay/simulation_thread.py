@@ -16,8 +16,8 @@ from PySide6.QtGui import QImage
 
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import MosaicError
-from mosaic.gui.pictures import to_image
-from mosaic.gui.state.replay_steps import EpisodeSteps
+from mosaic.gui.replay.model import EpisodeSteps
+from mosaic.gui.widgets.pictures import to_image
 from mosaic.logs import get_logger
 from mosaic.replay.simulation import SimulatedStep, Simulation
 
@@ -32,12 +32,12 @@ class StepsRead:
 
 
 @dataclass(frozen=True)
-class Began:
+class SimulationBegan:
     steps: int
 
 
 @dataclass(frozen=True)
-class Shown:
+class StepDrawn:
     step: SimulatedStep
     image: QImage
     difference: str
@@ -45,16 +45,16 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Failed:
+class SimulationFailed:
     error: MosaicError
 
 
-Event = StepsRead | Began | Shown | Failed
+SimulationEvent = StepsRead | SimulationBegan | StepDrawn | SimulationFailed
 
 
 class SimulationThread:
     def __init__(
-        self, recording: EpisodeRecording, tell: Callable[[SimulationThread, Event], None]
+        self, recording: EpisodeRecording, tell: Callable[[SimulationThread, SimulationEvent], None]
     ) -> None:
         self._recording, self._tell = recording, tell
         self._changed = threading.Condition()
@@ -62,7 +62,7 @@ class SimulationThread:
         self._ahead: deque[int] = deque()
         self._is_ended = False
         self._simulation: Simulation | None = None
-        self._thread = threading.Thread(target=self._live, name="mosaic-replay", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="mosaic-replay", daemon=True)
         self._thread.start()
 
     def show(self, step: int, ahead: Sequence[int] = ()) -> None:
@@ -86,17 +86,19 @@ class SimulationThread:
 
     # The thread
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         try:
             self._say(StepsRead(EpisodeSteps.of(self._recording)))
             with Simulation(self._recording, begun=self._on_begun) as simulation:
-                self._say(Began(simulation.steps))
+                self._say(SimulationBegan(simulation.steps))
                 self._serve(simulation)
         except MosaicError as error:
-            self._say(Failed(error))
+            self._say(SimulationFailed(error))
         except Exception as error:  # noqa: BLE001 (the root of the thread: nobody is above)
             log.error("gui.replay_failed", error=repr(error))
-            self._say(Failed(MosaicError(f"the replay failed: {type(error).__name__}: {error}")))
+            self._say(
+                SimulationFailed(MosaicError(f"the replay failed: {type(error).__name__}: {error}"))
+            )
 
     def _on_begun(self, simulation: Simulation) -> None:
         with self._changed:
@@ -118,9 +120,9 @@ class SimulationThread:
             seen = max(seen, simulation.step.index)
             if wanted is not None:
                 image = to_image(picture)
-                self._say(Shown(simulation.step, image, simulation.difference, seen))
+                self._say(StepDrawn(simulation.step, image, simulation.difference, seen))
 
-    def _say(self, event: Event) -> None:
+    def _say(self, event: SimulationEvent) -> None:
         with self._changed:
             if self._is_ended:
                 return
@@ -141,7 +143,7 @@ class SimulationJob:
         self._lock = threading.Lock()
         self._is_ended = False
         self._simulation: Simulation | None = None
-        self._thread = threading.Thread(target=self._live, name="mosaic-replay-job", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="mosaic-replay-job", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
@@ -154,7 +156,7 @@ class SimulationJob:
     def join(self, wait_s: float) -> None:
         self._thread.join(wait_s)
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         found: object
         try:
             with Simulation(self._recording, begun=self._on_begun) as simulation:

@@ -7,13 +7,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from mosaic.contracts.run_record import RunRecord
-from mosaic.gui.runs.run_action_looks import LOOKS
-from mosaic.gui.state.failure_text import FailureText, failure_text
+from mosaic.gui.runs.model.failure import FailureText, failure_text
+from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
-from mosaic.gui.state.runs_offers import RunAction, problem_of
+from mosaic.gui.state.possible_actions import ACTION_LOOKS, RunAction, problem_of
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import eliding_label, with_role
-from mosaic.gui.workbench import Workbench
 
 _ICON = QSize(20, 20)
 _OFFERED = (RunAction.RESUME, RunAction.RESUBMIT, RunAction.EDIT)
@@ -61,7 +60,7 @@ class FailureCard(QWidget):
 
     def _action_button(self, action: RunAction) -> QPushButton:
         return self._button(
-            LOOKS[action].title, lambda: self.action_asked.emit(action.value, self._run_id)
+            ACTION_LOOKS[action].title, lambda: self.action_asked.emit(action.value, self._run_id)
         )
 
     def _on_runs_changed(self, changed: frozenset[str]) -> None:

@@ -2,25 +2,121 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDesktopServices,
+    QGuiApplication,
+    QHideEvent,
+    QKeyEvent,
+    QShowEvent,
+    QTextCharFormat,
+    QTextCursor,
+)
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from mosaic.contracts.history import LogMatch
+from mosaic.contracts.metrics import LogMatch
 from mosaic.errors import MosaicError
 from mosaic.front.human import amount
-from mosaic.gui.async_bridge import Task
-from mosaic.gui.runs.log_view import LogView
-from mosaic.gui.state.log_lines import LogLine, LogLines, cut_text, harmless, matching
-from mosaic.gui.state.log_query import LogQuery
+from mosaic.gui.runs.model.logs import (
+    MOST_LINES,
+    STDERR,
+    LogLine,
+    LogLines,
+    LogQuery,
+    cut_text,
+    matching,
+    printable,
+)
+from mosaic.gui.services.async_bridge import Task
+from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.choosers import Segmented
 from mosaic.gui.widgets.roles import label, set_property, with_role
-from mosaic.gui.widgets.segmented import Segmented
-from mosaic.gui.workbench import Workbench
 from mosaic.wire.answers import LogChunk
+
+
+class LogView(QPlainTextEdit):
+    """Lines of a log; at its end it follows, elsewhere it stays where it is."""
+
+    follow_changed = Signal(bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        with_role(self, "log")
+        self._theme = theme
+        self.is_following = True
+        self._is_writing = False
+        self.setObjectName("log-view")
+        self.setAccessibleName("Log of the run")
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setMaximumBlockCount(MOST_LINES)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def follow(self, is_following: bool) -> None:
+        if is_following != self.is_following:
+            self.is_following = is_following
+            self.follow_changed.emit(is_following)
+        if is_following:
+            self._go_to_end()
+
+    def show_lines(self, lines: Sequence[LogLine]) -> None:
+        """These and no others."""
+        self._is_writing = True
+        self.clear()
+        self._is_writing = False
+        self.add_lines(lines)
+
+    def add_lines(self, lines: Sequence[LogLine]) -> None:
+        newest = lines[-MOST_LINES:]
+        if not newest:
+            return
+        self._is_writing = True
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.beginEditBlock()
+        is_first = self.document().isEmpty()
+        # One insertion for a stretch of lines of one stream: a line each would be far dearer.
+        for stream, stretch in itertools.groupby(newest, key=lambda line: line.stream):
+            text = "\n".join(line.text for line in stretch)
+            cursor.insertText(text if is_first else f"\n{text}", self._format(stream))
+            is_first = False
+        cursor.endEditBlock()
+        self._is_writing = False
+        if self.is_following:
+            self._go_to_end()
+
+    def _format(self, stream: str) -> QTextCharFormat:
+        found = QTextCharFormat()
+        palette = self._theme.palette
+        found.setForeground(QColor(palette.warning if stream == STDERR else palette.text))
+        return found
+
+    def _go_to_end(self) -> None:
+        bar = self.verticalScrollBar()
+        self._is_writing = True
+        bar.setValue(bar.maximum())
+        self._is_writing = False
+
+    def _on_scrolled(self, value: int) -> None:
+        if not self._is_writing:
+            self.follow(value >= self.verticalScrollBar().maximum())
+
 
 _TAIL_LINES = 2_000
 _TYPING_MS = 400
@@ -30,6 +126,8 @@ _STREAMS = (("", "All"), ("stdout", "Out"), ("stderr", "Err"))
 
 
 class LogDrawer(QWidget):
+    """What the leading run prints, followed, filtered and searched."""
+
     def __init__(self, workbench: Workbench) -> None:
         super().__init__()
         with_role(self, "plain")
@@ -257,7 +355,7 @@ class LogDrawer(QWidget):
     def _on_matches(self, matches: list[LogMatch]) -> None:
         if self._found is not None:
             added = [
-                LogLine(match.stream, f"{match.line_number:>6}  {harmless(match.line)}")
+                LogLine(match.stream, f"{match.line_number:>6}  {printable(match.line)}")
                 for match in matches
             ]
             self._found += added

@@ -15,10 +15,9 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.contracts.run_record import RunRecord
-from mosaic.gui.runs.run_action_looks import LOOKS, MORE_ICON
-from mosaic.gui.runs.runs_model import RunsModel
-from mosaic.gui.state.run_rows import NUMBERS, Column, RunRow
-from mosaic.gui.state.runs_offers import RunAction, row_actions
+from mosaic.gui.runs.model.rows import NUMBERS, Column, RunRow
+from mosaic.gui.runs.table_model import RunsTableModel
+from mosaic.gui.state.possible_actions import ACTION_LOOKS, MORE_ICON, RunAction, row_actions
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.theme import tokens
 from mosaic.gui.theme.theme import Theme
@@ -42,7 +41,7 @@ def _colour(name: str) -> QColor:
 
 class RowDelegate(QStyledItemDelegate):
     def __init__(
-        self, model: RunsModel, state: WorkbenchState, theme: Theme, parent: QAbstractItemView
+        self, model: RunsTableModel, state: WorkbenchState, theme: Theme, parent: QAbstractItemView
     ) -> None:
         super().__init__(parent)
         self._model, self._state, self._theme = model, state, theme
@@ -106,7 +105,7 @@ class RowDelegate(QStyledItemDelegate):
             return super().helpEvent(event, view, option, index)
         slot = self.slot_at(view.visualRect(index), event.pos())
         action = self.action_at(record, slot)
-        title = LOOKS[action].title if action else "More" if slot == 0 else ""
+        title = ACTION_LOOKS[action].title if action else "More" if slot == 0 else ""
         QToolTip.showText(event.globalPos(), title, view)
         return True
 
@@ -195,7 +194,7 @@ class RowDelegate(QStyledItemDelegate):
     ) -> None:
         palette = self._theme.palette
         is_near = number == self.hovered_row
-        names = [LOOKS[action].icon for action in self.actions_of(record)] + [MORE_ICON]
+        names = [ACTION_LOOKS[action].icon for action in self.actions_of(record)] + [MORE_ICON]
         for slot, name in enumerate(reversed(names)):
             left = place.right() - 4 - (slot + 1) * _SLOT + (_SLOT - _ICON) // 2
             top = place.y() + (place.height() - _ICON) // 2

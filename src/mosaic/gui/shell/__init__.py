@@ -1,1 +1,1 @@
-"""The window around the panels: docks, menus, palette of commands, snackbar."""
+"""The window around the features: docks, header, palette, the lists of pages and tabs."""

@@ -1,19 +1,22 @@
-"""Header: the right end of the menu bar, with search, the daemon and what the machine has left."""
+"""The upper edge of the window: menus, search, the daemon, and a banner while it is away."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 
 from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QMenuBar, QPushButton, QWidget
 
 from mosaic.errors import MosaicError
-from mosaic.gui.async_bridge import Task
-from mosaic.gui.state import header_texts as texts
+from mosaic.gui.services.async_bridge import Task
+from mosaic.gui.services.workbench import MENUS, Commands, Workbench
+from mosaic.gui.shell.model import header_texts as texts
+from mosaic.gui.shell.model.header_texts import banner_text
 from mosaic.gui.state.workbench_state import Connection
+from mosaic.gui.widgets.messages import Banner
 from mosaic.gui.widgets.roles import label, with_role
-from mosaic.gui.workbench import Workbench
 from mosaic.wire.answers import Health
 
 _DISK_MS = 5000
@@ -26,6 +29,8 @@ _ICONS = {
 
 
 class Header(QWidget):
+    """The right end of the menu bar, with search, the daemon and what the machine has left."""
+
     def __init__(self, workbench: Workbench) -> None:
         super().__init__()
         self._workbench = workbench
@@ -122,3 +127,64 @@ class Header(QWidget):
     def _on_no_disk(self, error: MosaicError) -> None:
         self.disk.setText(texts.disk_text(None))
         self.disk.setToolTip(error.message)
+
+
+class Menus:
+    """Commands whose ids differ before the last dot are parted by a line.
+
+    Those that are named for the menu come first, as "view.theme.dark" does in "View".
+    """
+
+    def __init__(self, bar: QMenuBar, commands: Commands) -> None:
+        self._commands = commands
+        self._menus: dict[str, QMenu] = {}
+        for title in MENUS:
+            menu = bar.addMenu(title)
+            menu.setToolTipsVisible(True)
+            self._menus[title] = menu
+            self._fill(title)
+        commands.added.connect(self._on_added)
+
+    def __getitem__(self, title: str) -> QMenu:
+        return self._menus[title]
+
+    def _on_added(self, id: str) -> None:
+        title = self._commands.menu_of(id)
+        if title:
+            self._fill(title)
+
+    def _fill(self, title: str) -> None:
+        menu = self._menus[title]
+        menu.clear()
+        own = f"{title.lower()}."
+        group = ""
+        for action in sorted(
+            self._commands.of_menu(title),
+            key=lambda action: not action.objectName().startswith(own),
+        ):
+            own_group = action.objectName().rpartition(".")[0]
+            if group and own_group != group:
+                menu.addSeparator()
+            group = own_group
+            menu.addAction(action)
+        menu.menuAction().setVisible(not menu.isEmpty())
+
+
+class ConnectionBanner(Banner):
+    """Above the centre as long as the daemon is away."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        super().__init__(workbench.theme, "lan-disconnect")
+        self._state = workbench.state
+        # Given by whoever feeds the state, which is made after the window.
+        self.start_daemon: Callable[[], None] | None = None
+        workbench.state.connection_changed.connect(self._on_connection_changed)
+        self._on_connection_changed("")
+
+    def _on_connection_changed(self, connection: str) -> None:
+        state = self._state
+        found = banner_text(state.connection, state.connection_problem, state.is_daemon_stopped)
+        if found.can_start and self.start_daemon is not None:
+            self.show_text(found.text, "Start it", self.start_daemon)
+        else:
+            self.show_text(found.text)

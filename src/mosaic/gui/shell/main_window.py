@@ -6,25 +6,19 @@ from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QVBoxLayout, QWidget
 
-from mosaic.gui.launch.launch_panel import LaunchPanel
-from mosaic.gui.runs.runs_panel import RunsPanel
-from mosaic.gui.shell.about_overlay import AboutOverlay
-from mosaic.gui.shell.connection_banner import ConnectionBanner
-from mosaic.gui.shell.consent_overlay import ConsentOverlay
-from mosaic.gui.shell.dock_shares import DockShares
-from mosaic.gui.shell.full_screen import FullScreen
-from mosaic.gui.shell.header import Header
-from mosaic.gui.shell.menus import Menus
+from mosaic.gui.launch.panel import LaunchPanel
+from mosaic.gui.runs.panel import RunsPanel
+from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.shell.docks import DockShares, FullScreen
+from mosaic.gui.shell.header import ConnectionBanner, Header, Menus
+from mosaic.gui.shell.overlays import AboutOverlay, ConsentOverlay, ShortcutsOverlay
 from mosaic.gui.shell.palette import CommandPalette
-from mosaic.gui.shell.shortcuts_overlay import ShortcutsOverlay
 from mosaic.gui.shell.snackbar import Snackbar
-from mosaic.gui.shell.window_commands import WindowCommands
-from mosaic.gui.shell.window_parts import WindowParts
-from mosaic.gui.stage.stage_view import StageView
+from mosaic.gui.shell.stage_view import StageView
+from mosaic.gui.shell.tabs_panel import TabsPanel
+from mosaic.gui.shell.window_commands import WindowCommands, WindowParts
 from mosaic.gui.state.targets import Page
-from mosaic.gui.tabs.tabs_panel import TabsPanel
 from mosaic.gui.widgets.roles import with_role
-from mosaic.gui.workbench import Workbench
 
 FIRST_SIZE = (1280, 800)
 _LEAST_LEFT = 292  # less would cut the form off
@@ -151,10 +145,10 @@ class MainWindow(QMainWindow):
         bar.setCornerWidget(self.header, Qt.Corner.TopRightCorner)
 
     def _show_doctor(self) -> None:
-        from mosaic.gui.welcome.welcome_view import WelcomeView
+        from mosaic.gui.welcome.page import WelcomePage
 
         page = self.stage.page(Page.WELCOME)
-        assert isinstance(page, WelcomeView)
+        assert isinstance(page, WelcomePage)
         page.show_checks()
 
     def _quit(self) -> None:

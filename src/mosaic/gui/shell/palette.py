@@ -2,17 +2,116 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
+from collections.abc import Sequence
+from typing import Any
 
-from mosaic.gui.shell.overlay import Overlay
-from mosaic.gui.shell.palette_list import PaletteDelegate, PaletteModel
-from mosaic.gui.state.palette_entries import entries
-from mosaic.gui.state.palette_search import Kind, PaletteItem, search
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.shell.model.palette_search import PaletteItem, PaletteKind, palette_items, search
+from mosaic.gui.shell.overlays import Overlay
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, Page
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.theme.tokens import GAP, RADIUS
 from mosaic.gui.widgets.roles import label, with_role
-from mosaic.gui.workbench import Workbench
+
+_HEIGHT, _ICON = 32, 16
+_ICONS = {
+    PaletteKind.COMMAND: "chevron-right",
+    PaletteKind.RUN: "chart-line",
+    PaletteKind.ENVIRONMENT: "earth",
+    PaletteKind.ALGORITHM: "function-variant",
+}
+_AnyIndex = QModelIndex | QPersistentModelIndex
+
+
+class PaletteModel(QAbstractListModel):
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.items: list[PaletteItem] = []
+
+    def show_items(self, items: Sequence[PaletteItem]) -> None:
+        self.beginResetModel()
+        self.items = list(items)
+        self.endResetModel()
+
+    def rowCount(self, parent: _AnyIndex = QModelIndex()) -> int:  # noqa: B008 (Qt's signature)
+        return 0 if parent.isValid() else len(self.items)
+
+    def data(self, index: _AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.items[index.row()].title
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            item = self.items[index.row()]
+            return f"{item.kind.value}: {item.title} {item.detail}"
+        return None
+
+
+class PaletteDelegate(QStyledItemDelegate):
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _AnyIndex) -> QSize:
+        return QSize(200, _HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _AnyIndex) -> None:
+        model = index.model()
+        assert isinstance(model, PaletteModel)
+        item, palette = model.items[index.row()], self._theme.palette
+        room: QRect = option.rect
+        painter.save()
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(palette.selected))
+            painter.drawRoundedRect(room, RADIUS, RADIUS)
+        room = room.adjusted(GAP, 0, -GAP, 0)
+        picture = QRect(room.left(), room.top() + (room.height() - _ICON) // 2 + 1, _ICON, _ICON)
+        self._theme.icon(_ICONS[item.kind], palette.muted).paint(painter, picture)
+        room.setLeft(picture.right() + GAP)
+        metrics = painter.fontMetrics()
+        room.setRight(room.right() - self._draw_hint(painter, item, room, metrics))
+        painter.setPen(QColor(palette.text))
+        title = metrics.elidedText(item.title, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, title)
+        room.setLeft(room.left() + metrics.horizontalAdvance(title) + GAP)
+        painter.setPen(QColor(palette.muted))
+        detail = metrics.elidedText(item.detail, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, detail)
+        painter.restore()
+
+    def _draw_hint(
+        self, painter: QPainter, item: PaletteItem, room: QRect, metrics: QFontMetrics
+    ) -> int:
+        """At the right; returns how much room it took."""
+        if not item.hint:
+            return 0
+        painter.setPen(QColor(self._theme.palette.muted))
+        alignment = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        painter.drawText(room, alignment, item.hint)
+        return metrics.horizontalAdvance(item.hint) + GAP
+
 
 _WIDTH, _TOP, _ROWS = 640, 64, 10
 _STEPS = {
@@ -24,6 +123,8 @@ _STEPS = {
 
 
 class CommandPalette(Overlay):
+    """Everything by its name. Type a few letters, choose, done."""
+
     def __init__(self, workbench: Workbench, window: QWidget) -> None:
         super().__init__(window)
         self._workbench = workbench
@@ -56,7 +157,7 @@ class CommandPalette(Overlay):
     def open(self) -> None:
         if self.isVisible():
             return
-        self._items = entries(self._workbench.state, self._commands())
+        self._items = palette_items(self._workbench.state, self._commands())
         self.field.clear()
         self._show("")
         super().open()
@@ -94,7 +195,9 @@ class CommandPalette(Overlay):
                 menu = commands.menu_of(action.objectName())
                 keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
                 title = action.text().replace("&", "")
-                found.append(PaletteItem(Kind.COMMAND, action.objectName(), title, menu, keys))
+                found.append(
+                    PaletteItem(PaletteKind.COMMAND, action.objectName(), title, menu, keys)
+                )
         return found
 
     def _on_edited(self, text: str) -> None:
@@ -140,13 +243,13 @@ class CommandPalette(Overlay):
     def _perform(self, item: PaletteItem) -> None:
         state = self._workbench.state
         match item.kind:
-            case Kind.COMMAND:
+            case PaletteKind.COMMAND:
                 self._workbench.commands.trigger(item.key)
-            case Kind.RUN:
+            case PaletteKind.RUN:
                 state.select([item.key])
                 state.show_page(Page.LIVE)
-            case Kind.ENVIRONMENT:
+            case PaletteKind.ENVIRONMENT:
                 state.choose_environment(item.key)
-            case Kind.ALGORITHM:
+            case PaletteKind.ALGORITHM:
                 state.set_mode(Mode.AGENT)
                 state.ask_form(FormTarget(Operation.TRAIN, values={"algo": item.key}))

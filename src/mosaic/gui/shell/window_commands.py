@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QActionGroup, QDesktopServices
-from PySide6.QtWidgets import QDockWidget, QFileDialog
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 import mosaic
 from mosaic.contracts.run_record import RunRecord
-from mosaic.gui.shell.window_parts import WindowParts
+from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.shell.docks import FullScreen
+from mosaic.gui.shell.overlays import AboutOverlay, ShortcutsOverlay
+from mosaic.gui.shell.palette import CommandPalette
+from mosaic.gui.shell.tabs_panel import TabsPanel
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.targets import Page
 from mosaic.gui.theme import theme as themes
-from mosaic.gui.workbench import Workbench
+
+
+@dataclass(frozen=True)
+class WindowParts:
+    """The parts of the window that its own commands move."""
+
+    window: QMainWindow
+    launch_dock: QDockWidget
+    tabs_dock: QDockWidget
+    runs_dock: QDockWidget
+    tabs_panel: TabsPanel
+    full_screen: FullScreen
+    palette: CommandPalette
+    shortcuts: ShortcutsOverlay
+    about: AboutOverlay
+    show_doctor: Callable[[], None]
+    quit: Callable[[], None]
+
 
 _TABS = 9
 _THEMES = {"system": "Theme of the system", "dark": "Dark theme", "light": "Light theme"}
 
 
 class WindowCommands:
+    """What the window itself can do, by name."""
+
     def __init__(self, workbench: Workbench, parts: WindowParts) -> None:
         self._workbench, self._parts = workbench, parts
         self._dialog: QFileDialog | None = None

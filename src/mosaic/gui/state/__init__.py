@@ -1,1 +1,1 @@
-"""What the workbench knows and decides. No Qt in here: tests reach all of it without a window."""
+"""What several features share and decide. No Qt: tests reach it without a window."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.catalogue import AlgorithmInfo
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.front.training_config import Training, run_document, train_document
-from mosaic.wire.answers import WorkerInfo
 
 _SCRIPTED = "heuristic"  # what workers call policies that somebody wrote by hand
 
@@ -154,10 +154,10 @@ def _has_scripted_policies(worker: WorkerInfo) -> bool:
 
 
 def _unready(worker: WorkerInfo) -> str:
-    if worker.error:
+    missing = worker.missing
+    if worker.error or missing is None:
         return f"The worker {worker.name} cannot be used: {worker.error}"
-    failed = next(item for item in worker.readiness if item.required and not item.ok)
-    return f"The worker {worker.name} is not ready: {failed.message}. {failed.fix}"
+    return f"The worker {worker.name} is not ready: {missing.message}. {missing.fix}"
 
 
 def _missing_modules(example: Example, around: Surroundings) -> str:

@@ -1,4 +1,4 @@
-"""Notices: one sentence at the lower edge of the window, perhaps with something to do about it."""
+"""What the window tells a person in a sentence, and what it asks before foreign code runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mosaic.contracts.consent import Consent
 from mosaic.errors import MosaicError
 
 
@@ -34,3 +35,35 @@ def notice_of(error: MosaicError) -> Notice:
 
 def _sentence(hint: str) -> str:
     return hint[:1].upper() + hint[1:]
+
+
+EXPLANATION = (
+    "It brings along code or commands that did not come with this installation. "
+    "Start it only if you trust where it comes from."
+)
+YES, NO = "Start it", "Cancel"
+
+
+@dataclass(frozen=True)
+class ConsentQuestion:
+    """Exactly one of the two functions is called, once."""
+
+    subject: str  # what wants to run, as a person knows it
+    consent: Consent
+    granted: Callable[[], None]
+    refused: Callable[[], None]
+
+    @property
+    def title(self) -> str:
+        return f"{self.subject} would run this"
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.consent.lines)
+
+
+def sentence_of(error: MosaicError) -> str:
+    """What happened and what to do, each as a sentence."""
+    text = error.message[:1].upper() + error.message[1:]
+    hint = f" {error.hint[:1].upper()}{error.hint[1:]}." if error.hint else ""
+    return f"{text}.{hint}" if not text.endswith(".") else f"{text}{hint}"

@@ -7,18 +7,16 @@ from enum import StrEnum
 
 from psygnal import Signal
 
-from mosaic.contracts.algorithm_info import AlgorithmInfo
-from mosaic.contracts.environment_info import EnvironmentInfo
+from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.front.human import amount
 from mosaic.front.run_words import remarks_of
-from mosaic.gui.state.consent_question import ConsentQuestion
 from mosaic.gui.state.live_watch import LiveWatch
-from mosaic.gui.state.notices import Notice
-from mosaic.gui.state.run_colours import RunColours
-from mosaic.gui.state.runs_state import RunsState
+from mosaic.gui.state.notices import ConsentQuestion, Notice
+from mosaic.gui.state.runs_state import RunColours, RunsState
 from mosaic.gui.state.targets import FormTarget, Mode, Page, PlayTarget, ReplayTarget
-from mosaic.wire.answers import Health, WorkerInfo
+from mosaic.wire.answers import Health
 
 REMARK_S = 20.0  # a sentence about something else than what somebody is doing
 

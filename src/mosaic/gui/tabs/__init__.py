@@ -1,1 +1,1 @@
-"""The right panel: tabs made from what the selected run has."""
+"""What tabs have in common: base classes, tables and lists, which of them a run has."""

@@ -9,13 +9,22 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import qtawesome
 from PySide6.QtCore import QObject, QSize, Qt, QTemporaryDir, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle
 
 from mosaic.gui.theme import fonts, tokens
-from mosaic.gui.theme.icons import icon
 from mosaic.gui.theme.tokens import DARK, LIGHT, Palette
+
+
+def icon(name: str, colour: str, disabled: str = "") -> QIcon:
+    """`name` as in Material Design Icons, for example "play-circle"."""
+    found: QIcon = qtawesome.icon(
+        f"mdi6.{name}", color=colour, **({"color_disabled": disabled} if disabled else {})
+    )
+    return found
+
 
 SYSTEM = "system"
 NAMES = (SYSTEM, DARK.name, LIGHT.name)
@@ -23,6 +32,8 @@ _CHECK_SIZE = QSize(24, 24)
 
 
 class Theme(QObject):
+    """Dresses the application in one of the palettes, and says when that changes."""
+
     changed = Signal()
 
     def __init__(self, application: QApplication, name: str = SYSTEM) -> None:

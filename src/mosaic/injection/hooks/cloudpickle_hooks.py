@@ -11,18 +11,18 @@ from types import ModuleType
 from typing import Any
 
 from mosaic.injection.hooks.mirroring import also
-from mosaic.injection.layers import as_written
-from mosaic.injection.session import Session
+from mosaic.injection.layers import original_method
+from mosaic.injection.session import HookSession
 
 
-def install(module: ModuleType, session: Session) -> None:
+def install(module: ModuleType, session: HookSession) -> None:
     pickled: Any = module
     extract = pickled._extract_class_dict
 
     @functools.wraps(extract)
     def _extract_class_dict(cls: type) -> dict[str, Any]:
         found: dict[str, Any] = extract(cls)
-        return {name: as_written(value) for name, value in found.items()}
+        return {name: original_method(value) for name, value in found.items()}
 
     def arrived(kind: type, *args: Any, **kwargs: Any) -> None:
         session.subclasses.filled(kind)

@@ -6,10 +6,10 @@ from types import ModuleType
 from typing import Any
 
 from mosaic.injection.hooks.mirroring import also
-from mosaic.injection.session import Session
+from mosaic.injection.session import HookSession
 
 
-def install(module: ModuleType, session: Session) -> None:
+def install(module: ModuleType, session: HookSession) -> None:
     def began(pool: Any, *args: Any, **kwargs: Any) -> None:
         session.vectors.begin(pool, pool.config["num_envs"], resets_later=True)
 

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from mosaic.injection.session import Session
+from mosaic.injection.session import HookSession
 
 # What 1.0 renamed.
 _RENAMED = {"FrameStack": "FrameStackObservation", "GrayScaleObservation": "GrayscaleObservation"}
 _GONE = ("observation_space", "action_space")  # arguments of the vectors
 
 
-def restore_old_behaviour(gymnasium: ModuleType, session: Session) -> None:
+def restore_old_behaviour(gymnasium: ModuleType, session: HookSession) -> None:
     vector: Any = sys.modules["gymnasium.vector"]
     wrappers: Any = sys.modules["gymnasium.wrappers"]
     if int(gymnasium.__version__.split(".")[0]) < 1:

@@ -9,14 +9,13 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from mosaic.injection.hooks.gymnasium_compat import restore_old_behaviour
-from mosaic.injection.hooks.mirroring import also
-from mosaic.injection.hooks.remote_environments import hear_purpose, tell_purpose
+from mosaic.injection.hooks.mirroring import also, hear_purpose, tell_purpose
 from mosaic.injection.hooks.shortcuts import (
     counting_time_limit,
     shorten_order_enforcing,
     skip_what_passes_on,
 )
-from mosaic.injection.session import Session
+from mosaic.injection.session import HookSession
 
 # What `make` puts around an environment. Innermost classes are followed too, for environments that
 # a script makes without it.
@@ -26,7 +25,7 @@ _NEAREST_FRAMES = 12  # that are looked at
 _WORKERS = ("_async_worker", "_worker", "_worker_shared_memory")
 
 
-def install(module: ModuleType, session: Session) -> None:
+def install(module: ModuleType, session: HookSession) -> None:
     core: Any = sys.modules[f"{module.__name__}.core"]
     wrappers: Any = sys.modules.get(f"{module.__name__}.wrappers")
     if module.__name__ == "gymnasium" and wrappers is not None:
@@ -49,7 +48,7 @@ def install(module: ModuleType, session: Session) -> None:
         _tell_of_vectors(module, session)
 
 
-def _follow_innermost(module: ModuleType, core: Any, session: Session) -> None:
+def _follow_innermost(module: ModuleType, core: Any, session: HookSession) -> None:
     """Classes that are no wrappers, whether their `reset` calls that of the class above or not."""
     vector: Any = sys.modules.get(f"{module.__name__}.vector")
     others = (core.Wrapper, *filter(None, [getattr(vector, "VectorEnv", None)]))
@@ -63,14 +62,14 @@ def _follow_innermost(module: ModuleType, core: Any, session: Session) -> None:
     hear_purpose(core.Env, session)
 
 
-def _count_with_less(wrappers: Any, core: Any, session: Session) -> None:
+def _count_with_less(wrappers: Any, core: Any, session: HookSession) -> None:
     counted = counting_time_limit(wrappers.TimeLimit)
     if counted is not None:
         skip_what_passes_on(wrappers, core.Wrapper)
         session.layers.count_with(wrappers.TimeLimit, counted)
 
 
-def _follow_vectors(module: ModuleType, session: Session) -> None:
+def _follow_vectors(module: ModuleType, session: HookSession) -> None:
     vector: Any = sys.modules.get(f"{module.__name__}.vector")
     base = getattr(vector, "VectorEnv", None)
     if base is None:
@@ -96,7 +95,7 @@ def _follow_vectors(module: ModuleType, session: Session) -> None:
     tell_purpose(vector.AsyncVectorEnv, vector.AsyncVectorEnv.call, session)
 
 
-def _follow_collected(gymnasium: Any, vector: Any, session: Session) -> None:
+def _follow_collected(gymnasium: Any, vector: Any, session: HookSession) -> None:
     """Vectors take whatever can be reset and stepped, Gymnasium's or not."""
 
     def follow(env: Any) -> None:
@@ -127,7 +126,7 @@ def _following(worker: Any, follow: Callable[[Any], None]) -> Any:
     return run
 
 
-def _tell_of_vectors(module: ModuleType, session: Session) -> None:
+def _tell_of_vectors(module: ModuleType, session: HookSession) -> None:
     """A script that does not say how they reset may not know that this has changed."""
     vector: Any = sys.modules[f"{module.__name__}.vector"]
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mosaic.injection.complaints import Complaints
+from mosaic.injection.session import HookSession
+from mosaic.injection.watches import innermost
 
 MAX_STEP = 2**53  # what JSON can count exactly
 
@@ -55,3 +57,34 @@ def whole(step: Any) -> int | None:
     """None where it counts nothing: the run knows how far it is."""
     value = None if step is None else number(step)
     return None if value is None or not 0 <= value <= MAX_STEP else int(value)
+
+
+# -- Environments in processes of their own hear whether they are evaluated
+#
+# What tells it, the functions that are running, is where they are reset from and not where they
+# are.
+
+_HEAR = "_mosaic_hear_purpose"
+_TOLD = "_mosaic_told_purpose"
+
+
+def tell_purpose(vector: type, call_all: Callable[..., Any], session: HookSession) -> None:
+    """With each reset of all, where it is not as before.
+
+    `call_all` calls a method of each environment: of the vector, the method's name, its argument.
+    """
+
+    def resetting(envs: Any, *args: Any, **kwargs: Any) -> None:
+        is_evaluation = session.watches.purposes.is_evaluation()
+        if is_evaluation != vars(envs).get(_TOLD, False):
+            call_all(envs, _HEAR, is_evaluation)
+            setattr(envs, _TOLD, is_evaluation)
+
+    also(vector, "reset", resetting, session.complaints, is_before=True)
+
+
+def hear_purpose(environment: type, session: HookSession) -> None:
+    def hear(self: Any, is_evaluation: bool) -> None:
+        session.watches.of(innermost(self)).told_purpose = is_evaluation
+
+    setattr(environment, _HEAR, hear)

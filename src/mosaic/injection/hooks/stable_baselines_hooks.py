@@ -6,12 +6,11 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from mosaic.injection.hooks.mirroring import also, number, whole
-from mosaic.injection.hooks.remote_environments import tell_purpose
-from mosaic.injection.session import Session
+from mosaic.injection.hooks.mirroring import also, number, tell_purpose, whole
+from mosaic.injection.session import HookSession
 
 
-def install(module: ModuleType, session: Session) -> None:
+def install(module: ModuleType, session: HookSession) -> None:
     monitor, logger = getattr(module, "Monitor", None), getattr(module, "Logger", None)
     if module.__name__.endswith(".monitor") and isinstance(monitor, type):
         session.layers.follow_reset(monitor)
@@ -29,7 +28,7 @@ def install(module: ModuleType, session: Session) -> None:
         also(logger, "dump", mirror, session.complaints, is_before=True)
 
 
-def _follow_vectors(module: Any, session: Session) -> None:
+def _follow_vectors(module: Any, session: HookSession) -> None:
     # The environments of these are followed one by one.
     collections = (module.DummyVecEnv, module.SubprocVecEnv, module.VecEnvWrapper)
 

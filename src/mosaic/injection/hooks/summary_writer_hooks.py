@@ -8,10 +8,10 @@ from types import ModuleType
 from typing import Any
 
 from mosaic.injection.hooks.mirroring import also, number, whole
-from mosaic.injection.session import Session
+from mosaic.injection.session import HookSession
 
 
-def install(module: ModuleType, session: Session) -> None:
+def install(module: ModuleType, session: HookSession) -> None:
     writer: Any = module.SummaryWriter
     bridge = session.bridge
 

@@ -8,12 +8,12 @@ from types import ModuleType
 from typing import Any
 
 from mosaic.injection.hooks.mirroring import also, number, whole
-from mosaic.injection.session import Session
+from mosaic.injection.session import HookSession
 
 _DEEPEST = 4  # dictionaries within dictionaries
 
 
-def install(module: ModuleType, session: Session) -> None:
+def install(module: ModuleType, session: HookSession) -> None:
     if module.__name__ == "wandb":
 
         def begun(*args: Any, **kwargs: Any) -> None:

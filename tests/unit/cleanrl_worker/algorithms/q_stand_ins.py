@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 from cleanrl_worker.environments.batch import Array, EnvBatch, Episode, Step
-from cleanrl_worker.kit.replay_buffer import Batch
+from cleanrl_worker.kit.replay_buffers import Batch
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import DriftingPoints
 
 THREE_ACTIONS = spaces.Discrete(3)

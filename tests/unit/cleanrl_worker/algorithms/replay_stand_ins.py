@@ -8,13 +8,15 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
+from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.environments.batch import Array, EnvBatch, Episode, Step
-from cleanrl_worker.kit.arguments import Arguments
-from cleanrl_worker.kit.checkpoints import CheckpointStore, load_checkpoint
-from cleanrl_worker.kit.replay_buffer import Batch
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
+from cleanrl_worker.kit.replay_buffers import Batch
 from cleanrl_worker.kit.seeding import seed_everything
 from cleanrl_worker.kit.session import Session
 
@@ -116,6 +118,15 @@ class RememberingReporter:
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+
+def train_on(
+    envs: EnvBatch, train: Callable[[Any, Session], None], arguments: Any, session: Session
+) -> None:
+    """Let an algorithm train on these environments, whatever its arguments ask for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cleanrl_worker.kit.session.make_env_batch", lambda *_, **__: envs)
+        train(arguments, session)
 
 
 def seeded_session(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from cleanrl_worker.agents.c51_network import C51Network
+from cleanrl_worker.agents.q_networks import C51Network
 from cleanrl_worker.algorithms import c51
 from cleanrl_worker.algorithms.c51 import C51Arguments
-from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.session import TrainingDivergedError
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.algorithms.q_stand_ins import BlinkingFrames, use_points

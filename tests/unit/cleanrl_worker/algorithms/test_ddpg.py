@@ -11,10 +11,11 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 (its usual name)
 
-from cleanrl_worker.agents.action_range import ActionRange
-from cleanrl_worker.algorithms.continuous_control import learn_by_replay
+from cleanrl_worker.accelerators.learners import ReplayLearner
+from cleanrl_worker.agents.continuous_control import ActionRange
+from cleanrl_worker.algorithms import ddpg
 from cleanrl_worker.algorithms.ddpg import DDPGArguments, DDPGLearner
-from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.session import Session, TrainingDivergedError
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
@@ -24,10 +25,13 @@ from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     assert_same_weights,
     random_batch,
     seeded_session,
+    train_on,
     whole_and_resumed_weights,
 )
 
-SMALL = DDPGArguments(batch_size=16, learning_starts=20, total_timesteps=60, buffer_size=1000)
+SMALL = DDPGArguments(
+    batch_size=16, learning_starts=20, total_timesteps=60, buffer_size=1000, threads=1
+)
 CPU = torch.device("cpu")
 
 
@@ -37,16 +41,27 @@ def make_learner(arguments: DDPGArguments) -> DDPGLearner:
     return DDPGLearner(arguments, 3, ActionRange.of(envs.action_space), CPU)
 
 
+def both_learners(arguments: DDPGArguments) -> list[tuple[DDPGLearner, ReplayLearner]]:
+    """The networks, and who computes their updates: plain torch, then the accelerator."""
+    made: list[tuple[DDPGLearner, ReplayLearner]] = []
+    for accelerate in (False, True):
+        torch.manual_seed(1)
+        networks = make_learner(arguments)
+        settings = replace(arguments, accelerate=accelerate)
+        made.append((networks, ddpg.make_learner(networks, settings, seeded_session(settings))))
+    assert made[0][0] is made[0][1] and made[1][0] is not made[1][1]
+    return made
+
+
 def train(arguments: DDPGArguments, session: Session, envs: DriftingPoints | None = None) -> None:
     envs = envs or DriftingPoints(arguments.num_envs)
-    learner = DDPGLearner(arguments, 3, ActionRange.of(envs.action_space), CPU)
-    learn_by_replay(arguments, session, envs, learner)
+    train_on(envs, ddpg.train, arguments, session)
 
 
-def test_three_updates_are_those_of_plain_autograd() -> None:
-    arguments = replace(SMALL, learning_rate=1e-3, tau=0.1)
-    learner = make_learner(arguments)
-    actor, critic = copy.deepcopy((learner.actor, learner.critics[0]))
+@pytest.mark.parametrize("which", [0, 1], ids=["plain", "accelerated"])
+def test_three_updates_are_those_of_the_textbook(which: int) -> None:
+    networks, learner = both_learners(replace(SMALL, learning_rate=1e-3, tau=0.1))[which]
+    actor, critic = copy.deepcopy((networks.actor, networks.critic))
     old_actor, old_critic = copy.deepcopy((actor, critic))
     actor_adam = torch.optim.Adam(actor.parameters(), lr=1e-3)
     critic_adam = torch.optim.Adam(critic.parameters(), lr=1e-3)
@@ -69,27 +84,28 @@ def test_three_updates_are_those_of_plain_autograd() -> None:
                 for target, source in zip(old.parameters(), new.parameters(), strict=True):
                     target.data.mul_(0.9).add_(source.data, alpha=0.1)
         learner.update(batch, iteration)
-    assert_same_weights(learner.actor, actor)
-    assert_same_weights(learner.critics[0], critic)
-    assert_same_weights(learner.target_actor, old_actor)
-    assert_same_weights(learner.target_critics[0], old_critic)
-    figures = learner.figures()
-    assert figures["losses/qf1_loss"] == pytest.approx(loss.item(), rel=1e-4)
-    assert figures["losses/actor_loss"] == pytest.approx(actor_loss.item(), rel=1e-4)
+    assert_same_weights(networks.actor, actor)
+    assert_same_weights(networks.critic, critic)
+    assert_same_weights(networks.target_actor, old_actor)
+    assert_same_weights(networks.target_critic, old_critic)
+    metrics = learner.metrics()
+    assert metrics["losses/qf1_loss"] == pytest.approx(loss.item(), rel=1e-4)
+    assert metrics["losses/actor_loss"] == pytest.approx(actor_loss.item(), rel=1e-4)
 
 
-def test_actions_are_the_actors_with_noise_within_the_bounds() -> None:
+@pytest.mark.parametrize("which", [0, 1], ids=["plain", "accelerated"])
+def test_actions_are_the_actors_with_noise_within_the_bounds(which: int) -> None:
     observations = np.random.default_rng(0).normal(size=(50, 3))
-    learner = make_learner(replace(SMALL, exploration_noise=0.0))
+    networks, learner = both_learners(replace(SMALL, exploration_noise=0.0))[which]
     quiet = learner.explore(observations, np.random.default_rng(0))
     with torch.no_grad():
-        expected = learner.actor(torch.tensor(observations, dtype=torch.float32)).numpy()
+        expected = networks.actor(torch.tensor(observations, dtype=torch.float32)).numpy()
     np.testing.assert_allclose(quiet, expected, atol=1e-6)
 
-    noisy = make_learner(replace(SMALL, exploration_noise=0.1))
+    _, noisy = both_learners(replace(SMALL, exploration_noise=0.1))[which]
     noise = noisy.explore(observations, np.random.default_rng(0)) - expected
     assert 0.1 < noise.std() < 0.4  # a tenth of half the range of 5
-    wild = make_learner(replace(SMALL, exploration_noise=10.0))
+    _, wild = both_learners(replace(SMALL, exploration_noise=10.0))[which]
     actions = wild.explore(observations, np.random.default_rng(0))
     assert (actions.min(), actions.max()) == (-2.0, 3.0)
 
@@ -117,7 +133,7 @@ def test_the_end_of_an_episode_is_stored_with_its_true_successor(
 ) -> None:
     added = []
     monkeypatch.setattr(
-        "cleanrl_worker.kit.replay_buffer.ReplayBuffer.add",
+        "cleanrl_worker.kit.replay_buffers.ReplayBuffer.add",
         lambda self, *transition: added.append([np.array(part) for part in transition]),
     )
     arguments = replace(SMALL, total_timesteps=60, learning_starts=60)

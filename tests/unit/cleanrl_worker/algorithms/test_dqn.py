@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from cleanrl_worker.agents.q_learner import Figures, QLearner
-from cleanrl_worker.agents.q_network import QNetwork
+from cleanrl_worker.accelerators.learners import QMetrics
+from cleanrl_worker.agents.q_networks import QNetwork
 from cleanrl_worker.algorithms import dqn
 from cleanrl_worker.algorithms.dqn import DQNArguments
-from cleanrl_worker.kit.checkpoints import weight_hash
-from cleanrl_worker.kit.frame_replay_buffer import FrameReplayBuffer
-from cleanrl_worker.kit.model_file import ModelFile
-from cleanrl_worker.kit.replay_buffer import Batch
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
+from cleanrl_worker.kit.optimizers import FlatParameters
+from cleanrl_worker.kit.replay_buffers import Batch, FrameReplayBuffer
 from cleanrl_worker.kit.session import TrainingDivergedError
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.algorithms.q_stand_ins import (
@@ -30,6 +29,7 @@ from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
     RememberingReporter,
     seeded_session,
+    train_on,
     whole_and_resumed_weights,
 )
 
@@ -43,11 +43,10 @@ SMALL = DQNArguments(
 )
 
 
-class WatchedLearner(QLearner[QNetwork]):
+class WatchedLearner:
     """Learns nothing and remembers when it was asked to."""
 
     def __init__(self, session: Any) -> None:
-        super().__init__(QNetwork((3,), 3), 0.99, 1e-3)
         self.session = session
         self.learnt_at: list[int] = []
         self.synced_at: list[int] = []
@@ -58,15 +57,12 @@ class WatchedLearner(QLearner[QNetwork]):
         self.asked_at.append(self.session.global_step)
         return np.zeros(len(observations), np.int64)
 
-    def learn(self, batch: Batch) -> None:
+    def update(self, batch: Batch) -> None:
         self.learnt_at.append(self.session.global_step)
         self.batches.append(batch)
 
-    def figures(self) -> Figures:
-        return Figures(loss=0.5, mean_value=2.0)
-
-    def sync_target(self, tau: float) -> None:
-        self.synced_at.append(self.session.global_step)
+    def metrics(self) -> QMetrics:
+        return QMetrics(loss=0.5, mean_value=2.0)
 
 
 def watch(
@@ -76,7 +72,15 @@ def watch(
     session.planned_timesteps = planned or session.planned_timesteps
     learner = WatchedLearner(session)
     envs = DriftingPoints(arguments.num_envs, action_space=THREE_ACTIONS)
-    dqn.learn_from_replay(arguments, session, envs, learner, ModelFile(learner.network))
+
+    def sync(target: FlatParameters, source: FlatParameters, fraction: float) -> None:
+        assert fraction == arguments.tau
+        learner.synced_at.append(session.global_step)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dqn, "make_learner", lambda *_: learner)
+        patch.setattr(FlatParameters, "move_towards", sync)
+        train_on(envs, dqn.train, arguments, session)
     return learner, envs
 
 
@@ -99,7 +103,7 @@ def test_the_budget_is_honoured_whatever_the_frequencies(total: int) -> None:
     assert learner.learnt_at == list(range(44, total + 1, 4))
 
 
-def test_figures_come_every_hundred_steps_and_name_the_loss_as_told() -> None:
+def test_metrics_come_every_hundred_steps_and_name_the_loss_as_told() -> None:
     reporter = RememberingReporter()
     watch(replace(SMALL, total_timesteps=300), reporter)
     assert reporter.metrics["losses/td_loss"] == [(100, 0.5), (200, 0.5), (300, 0.5)]
@@ -205,11 +209,10 @@ def test_observations_without_a_network_are_refused() -> None:
     assert refused.value.details["field"] == "env_id"
 
 
-def test_actions_that_cannot_be_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_actions_that_cannot_be_counted_are_refused() -> None:
     envs = DriftingPoints()
-    monkeypatch.setattr("cleanrl_worker.kit.session.make_env_batch", lambda *_, **__: envs)
     with pytest.raises(ConfigError):
-        dqn.train(SMALL, seeded_session(SMALL))
+        train_on(envs, dqn.train, SMALL, seeded_session(SMALL))
     assert envs.is_closed
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.algorithms.exploration import epsilon_greedy, exploration_rate
+from cleanrl_worker.kit.exploration import epsilon_greedy, exploration_rate
 
 OBSERVATIONS = np.zeros((6, 2), np.float32)
 

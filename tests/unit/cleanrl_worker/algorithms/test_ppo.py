@@ -13,20 +13,19 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from cleanrl_worker.accelerators.ppo import NumpyPPO
+from cleanrl_worker.agents.action_distributions import CategoricalDistribution
 from cleanrl_worker.algorithms import ppo
 from cleanrl_worker.algorithms.ppo import PPOArguments
-from cleanrl_worker.algorithms.ppo_torch import TorchLearner
-from cleanrl_worker.analytic.ppo_distributions import CategoricalDistribution
-from cleanrl_worker.analytic.ppo_learner import DenseLearner
-from cleanrl_worker.analytic.ppo_policy import DensePolicy
 from cleanrl_worker.environments.batch import Episode, Step
-from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.rollout import Rollout, RolloutBatch
 from cleanrl_worker.kit.session import TrainingDivergedError
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
     RememberingReporter,
+    assert_same_weights,
     seeded_session,
     whole_and_resumed_weights,
 )
@@ -51,7 +50,7 @@ def drifting_points(monkeypatch: pytest.MonkeyPatch) -> Points:
     return install
 
 
-def test_all_figures_of_cleanrl_are_recorded(drifting_points: Points) -> None:
+def test_all_metrics_of_cleanrl_are_recorded(drifting_points: Points) -> None:
     drifting_points(action_space=THREE)
     reporter = RememberingReporter()
     ppo.train(SMALL_32, seeded_session(SMALL_32, reporter))
@@ -124,7 +123,7 @@ class ConstantPolicy:
 
     distribution = CategoricalDistribution(3)
 
-    def judge(self, observations: Any) -> tuple[Any, Any]:
+    def evaluate(self, observations: Any) -> tuple[Any, Any]:
         return np.zeros((len(observations), 3), np.float32), 10.0 * observations[:, 0]
 
 
@@ -145,7 +144,7 @@ def test_a_cut_off_episode_is_bootstrapped_with_its_true_end_and_a_terminated_on
     rollout.add(actions, step_to(row[1], ended={0: np.full(3, 0.9), 1: row[0][1]}, terminated=(1,)))
     rollout.add(actions, step_to(row[2], ended={}, terminated=()))
     policy: Any = ConstantPolicy()
-    batch = ppo.judge(rollout, policy, gamma=0.5, gae_lambda=0.9)
+    batch = ppo.compute_advantages(rollout, policy, gamma=0.5, gae_lambda=0.9)
     # Rows: step 0 of both environments, then step 1. Values are 1, 1, 2, 2.
     np.testing.assert_allclose(batch.advantages[:2], [1 + 0.5 * 9 - 1, 1 - 1], rtol=1e-5)
     np.testing.assert_allclose(batch.advantages[2:], [1 + 0.5 * 3 - 2] * 2, rtol=1e-5)
@@ -180,19 +179,19 @@ class CountingLearner:
     def start_epoch(self, order: Any, shift: Any) -> None:
         self.orders.append(order)
 
-    def learn(self, start: int, end: int) -> None:
+    def update(self, start: int, end: int) -> None:
         self.slices.append((start, end))
 
     def approximate_kl(self) -> float:
         return 1.0 if len(self.orders) >= self.far_after else 0.0
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         return {}
 
 
 def test_an_update_ends_early_when_the_policy_moved_too_far() -> None:
     fields = [np.zeros(16, np.float32)] * 6
-    learner = CountingLearner(far_after=2)
+    learner: Any = CountingLearner(far_after=2)
     arguments = replace(SMALL, update_epochs=4, target_kl=0.5)
     ppo.learn(arguments, np.random.default_rng(1), learner, RolloutBatch(*fields))
     assert len(learner.orders) == 2
@@ -231,23 +230,23 @@ def test_cartpole_is_learnt() -> None:
     assert np.mean(session.recent_returns) > 100.0
 
 
-def test_torch_and_numpy_learn_alike(drifting_points: Points, monkeypatch: Any) -> None:
-    drifting_points(action_space=THREE)
-    arguments = replace(SMALL, total_timesteps=48)
-    agents = []
+@pytest.mark.parametrize("actions", [THREE, None], ids=["discrete", "continuous"])
+def test_plain_and_accelerated_trainings_end_alike(
+    actions: Any, drifting_points: Points, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drifting_points(action_space=actions)
+    learners: list[Any] = []
+    agents: list[Any] = []
 
-    def make_back_end(agent: Any, flat: Any, optimizer: Any, settings: Any, session: Any) -> Any:
+    def remember(agent: Any, *rest: Any) -> Any:
         agents.append(agent)
-        policy = DensePolicy(agent)
-        if len(agents) == 1:
-            return policy, DenseLearner(policy, flat, optimizer, settings)
-        return policy, TorchLearner(agent, flat, optimizer, settings, session)
+        learners.append(make_learner(agent, *rest))
+        return learners[-1]
 
-    monkeypatch.setattr(ppo, "make_back_end", make_back_end)
-    for _ in range(2):
+    make_learner = ppo.make_learner
+    monkeypatch.setattr(ppo, "make_learner", remember)
+    for accelerate in (True, False):
+        arguments = replace(SMALL, total_timesteps=48, accelerate=accelerate)
         ppo.train(arguments, seeded_session(arguments))
-    for (name, value), other in zip(
-        agents[0].named_parameters(), agents[1].parameters(), strict=True
-    ):
-        difference = (value - other).abs().max().item()
-        assert difference < 1e-4, name
+    assert [type(learner) for learner in learners] == [NumpyPPO, ppo.PPOLearner]
+    assert_same_weights(agents[0], agents[1], tolerance=1e-4)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
 import pytest
 
-from cleanrl_worker.algorithms.advantages import (
-    backward_sums,
-    explained_variance,
-    generalized_advantages,
-    minibatch_bounds,
-)
+from cleanrl_worker.algorithms import ppo, ppo_lstm
+from cleanrl_worker.kit.rollout import backward_sums, explained_variance, minibatch_bounds
 
 
+@pytest.mark.parametrize("algorithm", [ppo, ppo_lstm])
 @pytest.mark.parametrize("steps", [1, 2, 7, 128, 130])
-def test_advantages_follow_their_definition(steps: int) -> None:
+def test_advantages_follow_their_definition(steps: int, algorithm: ModuleType) -> None:
     rng = np.random.default_rng(steps)
     shape = (steps, 3)
     rewards, values, next_values = rng.normal(size=(3, *shape)).astype(np.float32)
@@ -30,7 +29,9 @@ def test_advantages_follow_their_definition(steps: int) -> None:
             if ended[step, env]:
                 following = 0.0
             following = expected[step, env] = delta + gamma * decay * following
-    found = generalized_advantages(rewards, values, next_values, terminated, ended, gamma, decay)
+    found = algorithm.generalized_advantages(
+        rewards, values, next_values, terminated, ended, gamma, decay
+    )
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 

@@ -9,10 +9,11 @@ import gymnasium
 import pytest
 import torch
 
+from cleanrl_worker.accelerators import cuda_graphs, ppo_cuda
+from cleanrl_worker.accelerators.cuda_graphs import graphed
 from cleanrl_worker.agents.choice import make_actor_critic
-from cleanrl_worker.algorithms import ppo, ppo_torch
+from cleanrl_worker.algorithms import ppo
 from cleanrl_worker.algorithms.ppo import PPOArguments
-from cleanrl_worker.kit.cuda_graph import graphed
 from cleanrl_worker.kit.seeding import seed_everything
 from cleanrl_worker.kit.session import Session
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
@@ -83,10 +84,10 @@ def test_where_nothing_can_be_captured_the_plain_function_runs_and_a_note_says_w
     def refuse(*_: Any) -> Any:
         raise RuntimeError("no capture here\nand a long trace")
 
-    monkeypatch.setattr(ppo_torch, "graphed", refuse)
+    monkeypatch.setattr(cuda_graphs, "graphed", refuse)
     notes: list[str] = []
     candidates = [(torch.sin, "a compiled CUDA graph"), (torch.cos, "a CUDA graph")]
-    function = ppo_torch.fastest(candidates, torch.zeros(1), (), notes.append)
+    function = cuda_graphs.first_graph(candidates, torch.zeros(1), (), notes.append)
     assert function is torch.cos
     assert [note.partition(" is not possible")[0] for note in notes] == [
         "a compiled CUDA graph",
@@ -110,10 +111,13 @@ def test_a_captured_update_is_used_for_minibatches_of_its_size_only(
 
         return replay
 
-    monkeypatch.setattr(ppo_torch, "wants_graph", lambda *_: True)
-    monkeypatch.setattr(ppo_torch, "graphed", pretend)
+    def cuda_learner(agent: Any, optimizer: Any, arguments: Any, session: Any) -> Any:
+        return ppo_cuda.CudaPPO(agent, optimizer, ppo.ppo_loss, arguments, session)
+
+    monkeypatch.setattr(ppo, "make_learner", cuda_learner)
+    monkeypatch.setattr(cuda_graphs, "graphed", pretend)
     monkeypatch.setattr(torch, "compile", lambda function: function)
-    captured, _ = trained("cpu", network="mlp")
+    captured, _ = trained("cpu", network="mlp", compile=True)
     # Three full rollouts in 2 x 2 minibatches of 16; the last rollout of 4 rows goes without.
     assert replayed == [16] * 12
     assert torch.equal(captured, expected)

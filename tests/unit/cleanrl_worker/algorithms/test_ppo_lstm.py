@@ -16,7 +16,9 @@ from cleanrl_worker.agents.lstm import LSTMAgent
 from cleanrl_worker.algorithms import ppo_lstm
 from cleanrl_worker.algorithms.ppo_lstm import PPOLSTMArguments, RecurrentPolicy, RecurrentRollout
 from cleanrl_worker.environments.batch import Array, EnvBatch, Step
-from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
@@ -104,7 +106,7 @@ def test_a_resumed_training_ends_with_the_same_weights(
     assert weight_hash(whole) == weight_hash(resumed)
 
 
-def test_a_rollout_judged_again_from_its_memory_agrees_with_what_was_said_while_acting() -> None:
+def test_a_rollout_evaluated_again_from_its_memory_agrees_with_what_was_said_while_acting() -> None:
     torch.manual_seed(1)
     envs = DriftingFrames(2, push=0.05)  # slow enough to be cut off
     envs.reset(1)
@@ -125,7 +127,7 @@ def test_a_rollout_judged_again_from_its_memory_agrees_with_what_was_said_while_
     np.testing.assert_allclose(logits.numpy(), rollout.logits.reshape(-1, 3), rtol=1e-3, atol=1e-5)
     np.testing.assert_allclose(values.numpy(), rollout.values.reshape(-1), rtol=1e-3, atol=1e-5)
     torch.testing.assert_close(after, policy.memory, rtol=1e-3, atol=1e-5)
-    batch = ppo_lstm.judge(rollout, policy, gamma=0.5, gae_lambda=0.0)
+    batch = ppo_lstm.compute_advantages(rollout, policy, gamma=0.5, gae_lambda=0.0)
     step, env, _ = rollout.cut_off[0]
     expected = rollout.rewards[step, env] + 0.5 * rollout.final_values[step, env]
     assert batch.returns[step, env] == pytest.approx(expected, rel=1e-4)
@@ -138,3 +140,16 @@ def test_spaces_without_frames_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     )
     with pytest.raises(ConfigError, match="84x84"):
         ppo_lstm.train(SMALL, seeded_session(SMALL))
+
+
+def test_without_accelerators_it_trains_the_same(
+    frames: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    weights = []
+    for accelerate in (True, False):
+        arguments = replace(SMALL, accelerate=accelerate)
+        store = CheckpointStore(tmp_path / str(accelerate), "test")
+        ppo_lstm.train(arguments, seeded_session(arguments, store=store))
+        weights.append(weight_hash(load_checkpoint(tmp_path / str(accelerate)).weights))
+    assert weights[0] == weights[1]
+    assert [asked["allow_native"] for asked in frames] == [True, False]

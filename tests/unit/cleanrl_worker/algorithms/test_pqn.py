@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.agents.pqn_network import PQNNetwork
+from cleanrl_worker.agents.q_networks import PQNNetwork
 from cleanrl_worker.algorithms import pqn
 from cleanrl_worker.algorithms.pqn import PQNArguments
 from cleanrl_worker.environments.batch import Step
-from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.rollout import Rollout
 from cleanrl_worker.kit.session import TrainingDivergedError
 from tests.unit.cleanrl_worker.algorithms.q_stand_ins import (
@@ -81,7 +81,7 @@ def test_every_row_is_learnt_once_per_epoch(monkeypatch: pytest.MonkeyPatch) -> 
     learnt: list[Any] = []
 
     class Collector(FirstNumber):
-        def learn(self, observations: Any, actions: Any, returns: Any) -> None:
+        def update(self, observations: Any, actions: Any, returns: Any) -> None:
             learnt.append(np.concatenate([observations[:, 0], actions]))
 
     envs = DriftingPoints(2, action_space=THREE_ACTIONS)
@@ -98,7 +98,7 @@ def test_every_row_is_learnt_once_per_epoch(monkeypatch: pytest.MonkeyPatch) -> 
         assert sorted(observations) == sorted(rollout.observations[:8, :, 0].ravel())
 
 
-def test_figures_and_the_falling_learning_rate_are_recorded(
+def test_metrics_and_the_falling_learning_rate_are_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use_points(monkeypatch)

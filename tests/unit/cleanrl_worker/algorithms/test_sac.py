@@ -12,21 +12,24 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (its usual name)
 from torch import Tensor
 
-from cleanrl_worker.agents.action_range import ActionRange
-from cleanrl_worker.agents.soft_actor_critic import SoftActor
-from cleanrl_worker.algorithms.continuous_control import learn_by_replay
+from cleanrl_worker.accelerators.learners import ReplayLearner
+from cleanrl_worker.agents.continuous_control import ActionRange, SoftActor
+from cleanrl_worker.algorithms import sac
 from cleanrl_worker.algorithms.sac import SACArguments, SACLearner
-from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.session import Session
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
     assert_same_weights,
     random_batch,
     seeded_session,
+    train_on,
     whole_and_resumed_weights,
 )
 
-SMALL = SACArguments(batch_size=16, learning_starts=20, total_timesteps=90, buffer_size=1000)
+SMALL = SACArguments(
+    batch_size=16, learning_starts=20, total_timesteps=90, buffer_size=1000, threads=1
+)
 CPU = torch.device("cpu")
 
 
@@ -34,9 +37,21 @@ def make_learner(arguments: SACArguments) -> SACLearner:
     return SACLearner(arguments, 3, ActionRange.of(DriftingPoints().action_space), CPU)
 
 
+def both_learners(arguments: SACArguments) -> list[tuple[SACLearner, ReplayLearner]]:
+    """The networks, and who computes their updates: plain torch, then the accelerator."""
+    made: list[tuple[SACLearner, ReplayLearner]] = []
+    for accelerate in (False, True):
+        torch.manual_seed(1)
+        networks = make_learner(arguments)
+        settings = replace(arguments, accelerate=accelerate)
+        made.append((networks, sac.make_learner(networks, settings, seeded_session(settings))))
+    assert made[0][0] is made[0][1] and made[1][0] is not made[1][1]
+    return made
+
+
 def train(arguments: SACArguments, session: Session) -> DriftingPoints:
     envs = DriftingPoints()
-    learn_by_replay(arguments, session, envs, make_learner(arguments))
+    train_on(envs, sac.train, arguments, session)
     return envs
 
 
@@ -49,10 +64,12 @@ def sample(actor: SoftActor, observations: Tensor) -> tuple[Tensor, Tensor]:
     return squashed * actor.action_scale + actor.action_bias, density.sum(1, keepdim=True)
 
 
+@pytest.mark.parametrize("which", [0, 1], ids=["plain", "accelerated"])
 @pytest.mark.parametrize("autotune", [True, False])
-def test_three_updates_are_those_of_plain_autograd(autotune: bool) -> None:
-    learner = make_learner(replace(SMALL, tau=0.1, autotune=autotune, target_network_frequency=2))
-    actor, critics = copy.deepcopy((learner.actor, learner.critics))
+def test_three_updates_are_those_of_the_textbook(autotune: bool, which: int) -> None:
+    arguments = replace(SMALL, tau=0.1, autotune=autotune, target_network_frequency=2)
+    networks, learner = both_learners(arguments)[which]
+    actor, critics = copy.deepcopy((networks.actor, networks.critics))
     old_critics = copy.deepcopy(critics)
     actor_adam = torch.optim.Adam(actor.parameters(), lr=3e-4)
     critic_adam = torch.optim.Adam([*critics[0].parameters(), *critics[1].parameters()], lr=1e-3)
@@ -91,32 +108,34 @@ def test_three_updates_are_those_of_plain_autograd(autotune: bool) -> None:
                     target.data.mul_(0.9).add_(source.data, alpha=0.1)
         torch.manual_seed(iteration)
         learner.update(batch, iteration)
-    assert_same_weights(learner.actor, actor)
+    assert_same_weights(networks.actor, actor)
     for index in (0, 1):
-        assert_same_weights(learner.critics[index], critics[index])
-        assert_same_weights(learner.target_critics[index], old_critics[index])
-    figures = learner.figures()
-    assert figures["losses/alpha"] == pytest.approx(alpha, abs=1e-6)
-    assert figures["losses/actor_loss"] == pytest.approx(actor_loss.item(), abs=1e-4)
-    assert ("losses/alpha_loss" in figures) == autotune
+        assert_same_weights(networks.critics[index], critics[index])
+        assert_same_weights(networks.target_critics[index], old_critics[index])
+    metrics = learner.metrics()
+    assert metrics["losses/alpha"] == pytest.approx(alpha, abs=1e-6)
+    assert metrics["losses/actor_loss"] == pytest.approx(actor_loss.item(), abs=1e-4)
+    assert ("losses/alpha_loss" in metrics) == autotune
     if autotune:
-        assert learner.temperature.log_alpha.item() == pytest.approx(log_alpha.item(), abs=1e-6)
-        assert figures["losses/alpha_loss"] == pytest.approx(alpha_loss.item(), abs=1e-4)
+        assert networks.temperature.log_alpha.item() == pytest.approx(log_alpha.item(), abs=1e-6)
+        assert metrics["losses/alpha_loss"] == pytest.approx(alpha_loss.item(), abs=1e-4)
 
 
-def test_actions_follow_the_actors_distribution() -> None:
-    learner = make_learner(SMALL)
+@pytest.mark.parametrize("which", [0, 1], ids=["plain", "accelerated"])
+def test_actions_follow_the_actors_distribution(which: int) -> None:
+    networks, learner = both_learners(SMALL)[which]
     observations = np.tile([[0.5, -1.0, 2.0]], (4000, 1))
     actions = learner.explore(observations, np.random.default_rng(0))
     torch.manual_seed(0)
-    expected = learner.actor.act(torch.tensor(observations), deterministic=False)
+    expected = networks.actor.act(torch.tensor(observations), deterministic=False)
     np.testing.assert_allclose(actions.mean(0), expected.numpy().mean(0), atol=0.05)
     np.testing.assert_allclose(actions.std(0), expected.numpy().std(0), atol=0.05)
     assert actions.min() >= -2.0
     assert actions.max() <= 3.0
 
 
-def test_one_learning_rate_sets_both() -> None:
+@pytest.mark.parametrize("which", [0, 1], ids=["plain", "accelerated"])
+def test_one_learning_rate_sets_both(which: int) -> None:
     batch = random_batch(16, 0)
     both, apart = (
         replace(SMALL, learning_rate=2e-3),
@@ -124,10 +143,10 @@ def test_one_learning_rate_sets_both() -> None:
     )
     ends = []
     for arguments in (both, apart):
+        networks, learner = both_learners(arguments)[which]
         torch.manual_seed(1)
-        learner = make_learner(arguments)
         learner.update(batch, 0)
-        ends.append(learner)
+        ends.append(networks)
     assert_same_weights(ends[0].actor, ends[1].actor, tolerance=0.0)
     assert_same_weights(ends[0].critics[1], ends[1].critics[1], tolerance=0.0)
 

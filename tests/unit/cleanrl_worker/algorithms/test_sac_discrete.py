@@ -13,13 +13,12 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 (its usual name)
 
-from cleanrl_worker.algorithms.sac_discrete import (
-    DiscreteSACLearner,
-    SACDiscreteArguments,
-    learn_by_replay,
-)
-from cleanrl_worker.kit.checkpoints import weight_hash
-from cleanrl_worker.kit.replay_buffer import Batch
+from cleanrl_worker.algorithms import sac_discrete
+from cleanrl_worker.algorithms.sac_discrete import DiscreteSACLearner, SACDiscreteArguments
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
+from cleanrl_worker.kit.replay_buffers import Batch
 from cleanrl_worker.kit.session import Session
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
@@ -27,12 +26,18 @@ from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     assert_same_weights,
     random_batch,
     seeded_session,
+    train_on,
     whole_and_resumed_weights,
 )
 
 ACTIONS = 4
 SMALL = SACDiscreteArguments(
-    batch_size=16, learning_starts=20, total_timesteps=90, buffer_size=1000, update_frequency=2
+    batch_size=16,
+    learning_starts=20,
+    total_timesteps=90,
+    buffer_size=1000,
+    update_frequency=2,
+    threads=1,
 )
 CPU = torch.device("cpu")
 
@@ -44,8 +49,7 @@ def countable_batch(seed: int) -> Batch:
 
 def train(arguments: SACDiscreteArguments, session: Session) -> DriftingPoints:
     envs = DriftingPoints(action_space=gymnasium.spaces.Discrete(ACTIONS))
-    learner = DiscreteSACLearner(arguments, (3,), ACTIONS, CPU)
-    learn_by_replay(arguments, session, envs, learner)
+    train_on(envs, sac_discrete.train, arguments, session)
     return envs
 
 
@@ -99,11 +103,11 @@ def test_three_updates_are_those_of_plain_autograd(autotune: bool) -> None:
     for index in (0, 1):
         assert_same_weights(learner.critics[index], critics[index])
         assert_same_weights(learner.target_critics[index], old_critics[index])
-    figures = learner.figures()
-    assert figures["losses/qf2_loss"] == pytest.approx(losses[1].item(), abs=1e-4)
-    assert figures["losses/actor_loss"] == pytest.approx(actor_loss.item(), abs=1e-4)
-    assert figures["losses/alpha"] == pytest.approx(alpha, abs=1e-6)
-    assert ("losses/alpha_loss" in figures) == autotune
+    metrics = learner.metrics()
+    assert metrics["losses/qf2_loss"] == pytest.approx(losses[1].item(), abs=1e-4)
+    assert metrics["losses/actor_loss"] == pytest.approx(actor_loss.item(), abs=1e-4)
+    assert metrics["losses/alpha"] == pytest.approx(alpha, abs=1e-6)
+    assert ("losses/alpha_loss" in metrics) == autotune
 
 
 def test_the_model_file_is_the_actor_as_cleanrls() -> None:
@@ -172,3 +176,13 @@ def test_it_learns_to_stay_in_the_middle() -> None:
     envs = train(arguments, seeded_session(arguments))
     assert envs.mean_reward(slice(200)) < -0.3
     assert envs.mean_reward(slice(-200, None)) > -0.2
+
+
+def test_on_a_cpu_there_is_nothing_to_accelerate(tmp_path: Path) -> None:
+    weights = []
+    for accelerate in (True, False):
+        arguments = replace(SMALL, accelerate=accelerate)
+        store = CheckpointStore(tmp_path / str(accelerate), "test")
+        train(arguments, seeded_session(arguments, store=store))
+        weights.append(weight_hash(load_checkpoint(tmp_path / str(accelerate)).weights))
+    assert weights[0] == weights[1]

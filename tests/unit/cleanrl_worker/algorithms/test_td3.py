@@ -6,23 +6,28 @@ import copy
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 (its usual name)
 
-from cleanrl_worker.agents.action_range import ActionRange
-from cleanrl_worker.algorithms.continuous_control import learn_by_replay
+from cleanrl_worker.accelerators.learners import ReplayLearner
+from cleanrl_worker.agents.continuous_control import ActionRange
+from cleanrl_worker.algorithms import td3
 from cleanrl_worker.algorithms.td3 import TD3Arguments, TD3Learner
-from cleanrl_worker.kit.checkpoints import weight_hash
+from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.session import Session
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import (
     DriftingPoints,
     assert_same_weights,
     random_batch,
     seeded_session,
+    train_on,
     whole_and_resumed_weights,
 )
 
-SMALL = TD3Arguments(batch_size=16, learning_starts=20, total_timesteps=90, buffer_size=1000)
+SMALL = TD3Arguments(
+    batch_size=16, learning_starts=20, total_timesteps=90, buffer_size=1000, threads=1
+)
 CPU = torch.device("cpu")
 
 
@@ -30,18 +35,31 @@ def make_learner(arguments: TD3Arguments) -> TD3Learner:
     return TD3Learner(arguments, 3, ActionRange.of(DriftingPoints().action_space), CPU)
 
 
+def both_learners(arguments: TD3Arguments) -> list[tuple[TD3Learner, ReplayLearner]]:
+    """The networks, and who computes their updates: plain torch, then the accelerator."""
+    made: list[tuple[TD3Learner, ReplayLearner]] = []
+    for accelerate in (False, True):
+        torch.manual_seed(1)
+        networks = make_learner(arguments)
+        settings = replace(arguments, accelerate=accelerate)
+        made.append((networks, td3.make_learner(networks, settings, seeded_session(settings))))
+    assert made[0][0] is made[0][1] and made[1][0] is not made[1][1]
+    return made
+
+
 def train(arguments: TD3Arguments, session: Session) -> DriftingPoints:
     envs = DriftingPoints()
-    learn_by_replay(arguments, session, envs, make_learner(arguments))
+    train_on(envs, td3.train, arguments, session)
     return envs
 
 
-def test_three_updates_are_those_of_plain_autograd() -> None:
+@pytest.mark.parametrize("which", [0, 1], ids=["plain", "accelerated"])
+def test_three_updates_are_those_of_the_textbook(which: int) -> None:
     # Noise large enough that both its own limit and the bounds of the actions cut some of it.
-    learner = make_learner(
+    networks, learner = both_learners(
         replace(SMALL, learning_rate=1e-3, tau=0.1, policy_noise=0.8, noise_clip=0.9)
-    )
-    actor, critics = copy.deepcopy((learner.actor, learner.critics))
+    )[which]
+    actor, critics = copy.deepcopy((networks.actor, networks.critics))
     old_actor, old_critics = copy.deepcopy((actor, critics))
     actor_adam = torch.optim.Adam(actor.parameters(), lr=1e-3)
     critic_adam = torch.optim.Adam([*critics[0].parameters(), *critics[1].parameters()], lr=1e-3)
@@ -68,14 +86,14 @@ def test_three_updates_are_those_of_plain_autograd() -> None:
                     target.data.mul_(0.9).add_(source.data, alpha=0.1)
         torch.manual_seed(iteration)
         learner.update(batch, iteration)
-    assert_same_weights(learner.actor, actor)
-    assert_same_weights(learner.target_actor, old_actor)
+    assert_same_weights(networks.actor, actor)
+    assert_same_weights(networks.target_actor, old_actor)
     for index in (0, 1):
-        assert_same_weights(learner.critics[index], critics[index])
-        assert_same_weights(learner.target_critics[index], old_critics[index])
-    figures = learner.figures()
-    assert abs(figures["losses/qf2_loss"] - losses[1].item()) < 1e-4
-    assert abs(figures["losses/qf_loss"] - (losses[0] + losses[1]).item() / 2) < 1e-4
+        assert_same_weights(networks.critics[index], critics[index])
+        assert_same_weights(networks.target_critics[index], old_critics[index])
+    metrics = learner.metrics()
+    assert abs(metrics["losses/qf2_loss"] - losses[1].item()) < 1e-4
+    assert abs(metrics["losses/qf_loss"] - (losses[0] + losses[1]).item() / 2) < 1e-4
 
 
 def test_the_model_file_holds_actor_and_both_critics_as_cleanrls() -> None:

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cleanrl_worker.environments.live_view import RECENT_EPISODES, LiveView, telling_pauses
+from cleanrl_worker.environments.live_view import RECENT_EPISODES, LiveView, showing_pauses
 from mosaic.fastlane.layout import EVALUATING, PAUSED
 from mosaic.fastlane.segment import open_segment, segment_path
 from mosaic.fastlane.settings import SINGLE, Settings
-from mosaic.fastlane.slot_reader import read_state
-from mosaic.fastlane.viewer import PAUSED_NOW, View, Viewer
+from mosaic.fastlane.viewer import PAUSED_NOW, View, Viewer, read_state
 from tests.waiting import wait_until
 
 
@@ -175,7 +174,7 @@ def test_pause_is_shown_before_it_begins_and_taken_back_after(
         seen.append(viewer.poll())
         return True
 
-    assert telling_pauses(should_stop, lambda: True, view.show_paused)()
+    assert showing_pauses(should_stop, lambda: True, view.show_paused)()
     assert seen[0].status == PAUSED_NOW
     (figures,) = seen[0].metrics
     assert figures is not None and figures.flags == EVALUATING | PAUSED
@@ -185,7 +184,7 @@ def test_pause_is_shown_before_it_begins_and_taken_back_after(
 
 def test_run_that_is_not_paused_is_only_asked() -> None:
     told: list[bool] = []
-    ask = telling_pauses(lambda: False, lambda: False, told.append)
+    ask = showing_pauses(lambda: False, lambda: False, told.append)
     assert not ask() and not told
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.environments.episode_videos import is_filmed
-from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.environments.vectorization import choose_vectorization
+from cleanrl_worker.environments.making import choose_vectorization, make_env_batch
+from cleanrl_worker.environments.rendering import is_filmed
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.environments.batch_comparison import random_actions, through_a_file
 
@@ -25,6 +24,8 @@ def chosen(wanted: str, env_id: str, num_envs: int, **changes: Any) -> str:
         ("CartPole-v1", 4, {}, "native"),
         ("CartPole-v1", 4, {"env_kwargs": {"sutton_barto_reward": True}}, "loop"),
         ("CartPole-v1", 4, {"has_video": True}, "loop"),
+        ("CartPole-v1", 4, {"allow_native": False}, "loop"),
+        ("BreakoutNoFrameskip-v4", 8, {"allow_native": False}, "processes"),
         ("FrozenLake-v1", 8, {}, "loop"),
         ("HalfCheetah-v4", 1, {}, "loop"),
         ("HalfCheetah-v4", 8, {"cores": 2}, "loop"),

@@ -14,14 +14,14 @@ import pytest
 from cleanrl_worker.environments import rendering
 from cleanrl_worker.environments.batch import EnvBatch
 from cleanrl_worker.environments.families import CLASSIC_CONTROL, DM_CONTROL, MUJOCO
-from cleanrl_worker.environments.headless import headless_variables
+from cleanrl_worker.environments.family_imports import headless_variables
 from cleanrl_worker.environments.making import make_env_batch
 from cleanrl_worker.environments.rendering import rendered
 from cleanrl_worker.environments.single import make_single
 from cleanrl_worker.kit.normalizers import NormalizingBatch
 from mosaic.errors import WorkerError
-from mosaic.fastlane import gl_probe
-from mosaic.fastlane.gl_probe import can_draw, gl_backend
+from mosaic.fastlane import drawing
+from mosaic.fastlane.drawing import can_draw, gl_backend
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.settings import Settings
 from mosaic.fastlane.viewer import Viewer
@@ -126,7 +126,7 @@ def test_environment_without_pictures_says_so() -> None:
 
 def test_drivers_are_chosen_by_what_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     libraries = {"libEGL.so.1", "libOSMesa.so.8"}
-    monkeypatch.setattr(gl_probe, "_can_load", lambda name: name in libraries)
+    monkeypatch.setattr(drawing, "_can_load", lambda name: name in libraries)
     assert headless_variables(CLASSIC_CONTROL).get("MUJOCO_GL") is None
     assert headless_variables(MUJOCO)["MUJOCO_GL"] == "egl"
     libraries.remove("libEGL.so.1")

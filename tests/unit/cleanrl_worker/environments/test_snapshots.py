@@ -13,8 +13,7 @@ import pytest
 from cleanrl_worker.environments.batch import EXACT, UP_TO_RESET
 from cleanrl_worker.environments.loop_batch import LoopBatch
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.environments.snapshots import replay
-from cleanrl_worker.environments.snapshots.random_state import set_random_state
+from cleanrl_worker.environments.snapshots import set_random_state
 from tests.unit.cleanrl_worker.environments.batch_comparison import (
     assert_same_step,
     random_actions,
@@ -124,7 +123,7 @@ def test_what_cannot_be_repeated_starts_a_new_episode_and_says_so() -> None:
 
 
 def test_an_endless_episode_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "LONGEST_REPLAY", 50)
+    monkeypatch.setattr("cleanrl_worker.environments.snapshots.LONGEST_REPLAY", 50)
     envs, resumed = (make_env_batch("CliffWalking-v1", 1) for _ in range(2))
     envs.reset(0)
     for _ in range(60):

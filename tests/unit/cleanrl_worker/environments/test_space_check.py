@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from cleanrl_worker.environments.space_check import (
+from cleanrl_worker.kit.space_check import (
     algorithms_for,
     check_spaces,
     observation_kind,

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from cleanrl_worker.agents.mlp import DiscreteTowers
-from cleanrl_worker.kit.checkpoints import CheckpointStore
-from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 
 
 @dataclass

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from cleanrl_worker.evaluation.detection import detect_policy
-from cleanrl_worker.kit.checkpoints import CheckpointError, CheckpointStore
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from mosaic.errors import ConfigError
 
 WEIGHTS = {"weight": torch.zeros(2)}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from cleanrl_worker.environments.rendering import VideoWriter
 from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, play_episodes
-from cleanrl_worker.kit.video import VideoWriter
 from mosaic.errors import WorkerError
 
 

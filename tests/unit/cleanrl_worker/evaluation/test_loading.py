@@ -16,10 +16,14 @@ from cleanrl_worker.agents.mlp import ContinuousTowers, DiscreteTowers
 from cleanrl_worker.eval_registry import EVAL_REGISTRY, find_entry
 from cleanrl_worker.evaluation import agent_builders
 from cleanrl_worker.evaluation.detection import detect_policy
-from cleanrl_worker.evaluation.loading import load_policy, misfits, training_arguments
-from cleanrl_worker.evaluation.policy import Policy
-from cleanrl_worker.kit.checkpoints import CheckpointError
-from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.evaluation.policy import (
+    Policy,
+    load_policy,
+    training_arguments,
+    weight_differences,
+)
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
 from cleanrl_worker.registry import CONTINUOUS, DEFAULT_ALGO_REGISTRY, VECTOR
 from mosaic.errors import ConfigError, WorkerError
 from tests.unit.cleanrl_worker.evaluation.evaluation_samples import cart_pole_policy, save_policy
@@ -89,7 +93,7 @@ def test_several_networks_in_a_file_the_acting_one_is_taken(tmp_path: Path) -> N
 
 
 def test_arguments_that_c51_stores_itself_are_obeyed(tmp_path: Path) -> None:
-    from cleanrl_worker.agents.c51_network import C51Network
+    from cleanrl_worker.agents.q_networks import C51Network
 
     model = ModelFile(C51Network((4,), 2, 11, -5.0, 5.0), arguments={"n_atoms": 11, "v_max": 5.0})
     path = tmp_path / "CartPole-v1__c51__1__17" / "c51.cleanrl_model"
@@ -157,7 +161,7 @@ def test_environment_whose_actions_do_not_suit_is_refused(tmp_path: Path) -> Non
 def test_misfits_are_told_in_words() -> None:
     found = {"a": torch.zeros(2), "c": torch.zeros(1)}
     wanted = {"a": torch.zeros(3), "b": torch.zeros(1)}
-    assert misfits(found, wanted) == [
+    assert weight_differences(found, wanted) == [
         "a is [2] where [3] is needed",
         "b is missing",
         "c is unknown",

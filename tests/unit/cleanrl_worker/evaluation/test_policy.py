@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from cleanrl_worker.agents.lstm import LSTMAgent
 from cleanrl_worker.agents.mlp import ContinuousTowers, DiscreteTowers
-from cleanrl_worker.agents.q_network import QNetwork
+from cleanrl_worker.agents.q_networks import QNetwork
 from cleanrl_worker.evaluation.policy import Policy
 
 TWO_ACTIONS = spaces.Discrete(2)

@@ -47,7 +47,7 @@ def test_figures_of_a_batch() -> None:
 def test_order_in_which_episodes_end_does_not_matter() -> None:
     episodes = [episode(number, 0.1 * number) for number in range(7)]
     forwards, backwards = (
-        summarize(CONDITIONS, 1, given, duration_sec=0.0).figures()
+        summarize(CONDITIONS, 1, given, duration_sec=0.0).metrics()
         for given in (episodes, episodes[::-1])
     )
     assert forwards == backwards

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cleanrl_worker.interactive.frames import SharedMemoryFrames, open_frames
-from cleanrl_worker.interactive.png import encode_png, is_frame
+from cleanrl_worker.interactive.frames import SharedMemoryFrames, encode_png, is_frame, open_frames
 
 Frame = NDArray[np.uint8]
 

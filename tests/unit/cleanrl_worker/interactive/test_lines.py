@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.interactive import lines
-from cleanrl_worker.interactive.lines import STOP, Inbox, MalformedLine, parse_command
+from cleanrl_worker.interactive import serving
+from cleanrl_worker.interactive.serving import STOP, Inbox, MalformedLine, parse_command
 
 
 def commands(*chunks: bytes) -> list[Any]:
     """What arrives when these bytes are sent and the pipe is closed."""
     reader, writer = os.pipe()
     inbox: Inbox = Inbox()
-    lines.read_commands(reader, inbox)
+    serving.read_commands(reader, inbox)
     for chunk in chunks:
         os.write(writer, chunk)
     os.close(writer)
@@ -35,7 +35,7 @@ def test_lines_may_come_in_pieces() -> None:
 
 
 def test_line_without_end_is_refused_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("cleanrl_worker.interactive.serving.MAX_LINE_BYTES", 100)
     found = commands(b"x" * 300, b"y" * 300, b'zz\n{"cmd": "ping"}\n')
     assert isinstance(found[0], MalformedLine)
     assert found[1:] == [{"cmd": "ping"}]

@@ -11,15 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from cleanrl_worker.kit import chunked_state
-from cleanrl_worker.kit.checkpoints import (
-    CheckpointError,
-    CheckpointStore,
-    find_checkpoint,
-    load_checkpoint,
-    load_payload,
-    weight_hash,
-)
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from mosaic.errors import ConfigError
 from tests.checkpoint_samples import (
     assert_holds,
@@ -137,7 +132,7 @@ def test_files_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
 def test_only_changed_chunks_of_a_replay_buffer_are_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunked_state, "CHUNK_ROWS", 4)
+    monkeypatch.setattr("cleanrl_worker.kit.checkpoints.state.CHUNK_ROWS", 4)
     store = CheckpointStore(tmp_path, "ppo", keep=1)
     buffer = empty_buffer()
     extend_buffer(buffer, 0, 10)

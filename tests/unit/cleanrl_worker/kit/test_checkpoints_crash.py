@@ -11,13 +11,9 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.kit import chunked_state
-from cleanrl_worker.kit.checkpoints import (
-    CheckpointError,
-    CheckpointStore,
-    find_checkpoint,
-    load_checkpoint,
-)
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from tests.checkpoint_samples import assert_holds, empty_buffer, extend_buffer, save_step
 
 CHANGING_CALLS = ("open", "write", "fsync", "replace", "link", "unlink", "mkdir")
@@ -57,7 +53,7 @@ def failing_from(operation: int, failure: Callable[[], BaseException]) -> Iterat
 
 @pytest.fixture(autouse=True)
 def small_chunks_and_a_fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunked_state, "CHUNK_ROWS", 4)
+    monkeypatch.setattr("cleanrl_worker.kit.checkpoints.state.CHUNK_ROWS", 4)
     # What the simulated process wrote outlives it anyway; only that it asked is of interest.
     monkeypatch.setattr(os, "fsync", lambda fd: None)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from cleanrl_worker.kit.flat_parameters import FlatParameters, weight_views
+from cleanrl_worker.kit.optimizers import FlatParameters, weight_views
 
 
 def network(seed: int = 0) -> nn.Sequential:

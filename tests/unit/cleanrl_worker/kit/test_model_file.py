@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from cleanrl_worker.kit.model_file import ModelFile, split_payload
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile, split_payload
 from mosaic.errors import WorkerError
 
 

@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import cleanrl_worker.kit.recorded_batch as recorded_batch
 from cleanrl_worker.environments.batch import Episode
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.kit import batch_recorder, keyframes
-from cleanrl_worker.kit.batch_recorder import BatchRecorder
-from cleanrl_worker.kit.keyframes import KeyframeSchedule
-from cleanrl_worker.kit.recorded_batch import RecordedBatch
+from cleanrl_worker.kit.recording import (
+    KEYFRAME_STEPS,
+    KEYFRAME_THINNING_BYTES,
+    BatchRecorder,
+    KeyframeSchedule,
+    RecordedBatch,
+)
 from mosaic.contracts.recording_file import BlockKind, recording_name
-from mosaic.telemetry.recording_scan import scan_blocks
-from mosaic.telemetry.recordings import read_episode, recorded_episodes, why_not_recorded
+from mosaic.telemetry.recordings.blocks import scan_blocks
+from mosaic.telemetry.recordings.episodes import read_episode, recorded_episodes, why_not_recorded
 from tests.replayed_episodes import assert_replays_identically, recorded, replay
 from tests.unit.cleanrl_worker.environments.batch_comparison import assert_same_step, random_actions
 
@@ -49,8 +51,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keyframes at every opportunity."""
-    monkeypatch.setattr(keyframes, "MAX_STEPS", 1)
-    monkeypatch.setattr(recorded_batch, "_ATTENTION_EVERY", 10)
+    monkeypatch.setattr("cleanrl_worker.kit.recording.KEYFRAME_STEPS", 1)
+    monkeypatch.setattr("cleanrl_worker.kit.recording._CHECK_EVERY", 10)
 
 
 @pytest.mark.parametrize("vectorization", ["native", "loop"])
@@ -257,11 +259,11 @@ def test_keyframes_become_rarer_with_their_size() -> None:
     assert not schedule.is_due(0)
     schedule.add(1000, 0.002)
     assert schedule.is_due(0), "2 s of one environment"
-    assert not schedule.is_due(keyframes.THINNING_BYTES)
+    assert not schedule.is_due(KEYFRAME_THINNING_BYTES)
     schedule.add(2000, 0.002)
-    assert schedule.is_due(keyframes.THINNING_BYTES)
+    assert schedule.is_due(KEYFRAME_THINNING_BYTES)
     schedule.restart()
-    schedule.add(keyframes.MAX_STEPS, 0.0)
+    schedule.add(KEYFRAME_STEPS, 0.0)
     assert schedule.is_due(0)
 
 
@@ -280,7 +282,7 @@ def test_each_slot_has_a_keyframe_of_its_own(folder: Path) -> None:
 def test_what_is_too_much_for_a_block_is_written_as_several(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_recorder, "_BLOCK_BYTES", 100)
+    monkeypatch.setattr("cleanrl_worker.kit.recording._BLOCK_BYTES", 100)
     recording = Recorded(folder, **CART_POLE)
     recording.batch.reset(7)
     recording.batch.begin(0, 0, is_resumed=False)

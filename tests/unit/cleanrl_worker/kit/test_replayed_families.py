@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.kit.batch_recorder import BatchRecorder
-from cleanrl_worker.kit.recorded_batch import RecordedBatch
+from cleanrl_worker.kit.recording import BatchRecorder, RecordedBatch
 from mosaic.contracts.recording_file import recording_name
 from mosaic.errors import DependencyError
-from mosaic.telemetry.recordings import recorded_episodes
+from mosaic.telemetry.recordings.episodes import recorded_episodes
 from tests.replayed_episodes import assert_replays_identically
 from tests.unit.cleanrl_worker.environments.batch_comparison import random_actions
 

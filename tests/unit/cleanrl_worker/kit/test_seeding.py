@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from cleanrl_worker.kit.arguments import Arguments
+from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.kit.seeding import choose_device, choose_threads, seed_everything
 from mosaic.errors import ConfigError
 

@@ -13,17 +13,19 @@ import pytest
 import torch
 from torch import nn
 
+from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.environments.batch import Episode
-from cleanrl_worker.kit.arguments import Arguments
-from cleanrl_worker.kit.checkpoints import CheckpointError, CheckpointStore, load_checkpoint
-from cleanrl_worker.kit.model_file import ModelFile
+from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import ModelFile
+from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from cleanrl_worker.kit.session import Session, TrainingDivergedError
 from mosaic.contracts.recording_file import recording_name
 from mosaic.errors import WorkerError
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.settings import Settings
 from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, View, Viewer
-from mosaic.telemetry.recordings import read_episode, recorded_episodes
+from mosaic.telemetry.recordings.episodes import read_episode, recorded_episodes
 from tests.waiting import wait_until
 
 
@@ -109,7 +111,7 @@ class TinyTraining:
     def __init__(self, session: Session) -> None:
         self.session, self.network, self.counter = session, nn.Linear(2, 1), Counter()
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=0.1)
-        session.keep(ModelFile(self.network), optimizer=self.optimizer, counter=self.counter)
+        session.register(ModelFile(self.network), optimizer=self.optimizer, counter=self.counter)
 
     def step(self) -> None:
         session = self.session
@@ -123,7 +125,7 @@ class TinyTraining:
         session.record_episodes([Episode(0, total, 10, terminated=True, truncated=False)])
 
     def train(self) -> None:
-        while self.session.goes_on():
+        while self.session.should_continue():
             self.step()
             self.session.checkpoint_if_due()
 
@@ -180,10 +182,10 @@ def test_a_checkpoint_of_another_algorithm_is_refused(tmp_path: Path) -> None:
     path = reporter.saved[-1]["path"]
     session, _ = make_session(path=path)
     with pytest.raises(CheckpointError, match="no state of 'normalizer'"):
-        session.keep(ModelFile(nn.Linear(2, 1)), normalizer=Counter())
+        session.register(ModelFile(nn.Linear(2, 1)), normalizer=Counter())
     session, _ = make_session(path=path)
     with pytest.raises(WorkerError, match="does not fit this network"):
-        session.keep(ModelFile(nn.Linear(5, 1)))
+        session.register(ModelFile(nn.Linear(5, 1)))
 
 
 def test_what_led_to_a_checkpoint_is_kept_before_anybody_can_resume_it(tmp_path: Path) -> None:
@@ -200,12 +202,12 @@ def test_what_led_to_a_checkpoint_is_kept_before_anybody_can_resume_it(tmp_path:
 def test_the_loop_ends_with_the_budget_or_on_request() -> None:
     session, reporter = make_session()
     session.global_step = 99
-    assert session.goes_on()
+    assert session.should_continue()
     reporter.stops = True
-    assert not session.goes_on()
+    assert not session.should_continue()
     reporter.stops = False
     session.global_step = 100
-    assert not session.goes_on()
+    assert not session.should_continue()
     assert reporter.steps == [99, 99, 100]
 
 
@@ -214,13 +216,13 @@ def test_a_stopped_training_leaves_a_checkpoint_that_is_not_final(tmp_path: Path
     training = TinyTraining(session)
     training.step()
     reporter.stops = True
-    assert not session.goes_on()
+    assert not session.should_continue()
     assert [(entry["step"], entry["is_final"]) for entry in reporter.saved] == [(10, False)]
     # Resumed into another folder and stopped at once, it must be there too.
     session, reporter = make_session(tmp_path / "second", path=reporter.saved[0]["path"])
     TinyTraining(session)
     reporter.stops = True
-    assert not session.goes_on()
+    assert not session.should_continue()
     assert load_checkpoint(tmp_path / "second").step == 10
 
 
@@ -285,8 +287,8 @@ def test_checkpoints_come_when_an_interval_is_passed(
     total: int, interval: int, stride: int, expected: list[int], tmp_path: Path
 ) -> None:
     session, reporter = make_session(tmp_path, total_timesteps=total, checkpoint_interval=interval)
-    session.keep(ModelFile(nn.Linear(1, 1)))
-    while session.goes_on():
+    session.register(ModelFile(nn.Linear(1, 1)))
+    while session.should_continue():
         session.global_step += stride
         session.checkpoint_if_due()
     assert [entry["step"] for entry in reporter.saved] == expected
@@ -295,13 +297,13 @@ def test_checkpoints_come_when_an_interval_is_passed(
 
 def test_a_resumed_training_keeps_the_rhythm_of_its_checkpoints(tmp_path: Path) -> None:
     session, reporter = make_session(tmp_path, checkpoint_interval=30)
-    session.keep(ModelFile(nn.Linear(1, 1)))
+    session.register(ModelFile(nn.Linear(1, 1)))
     session.global_step = 44
     session.save_checkpoint()
     path = reporter.saved[-1]["path"]
     session, reporter = make_session(tmp_path, path=path, checkpoint_interval=30)
-    session.keep(ModelFile(nn.Linear(1, 1)))
-    while session.goes_on():
+    session.register(ModelFile(nn.Linear(1, 1)))
+    while session.should_continue():
         session.global_step += 1
         session.checkpoint_if_due()
     assert [entry["step"] for entry in reporter.saved] == [60, 90, 100]
@@ -309,7 +311,7 @@ def test_a_resumed_training_keeps_the_rhythm_of_its_checkpoints(tmp_path: Path) 
 
 def test_the_metric_is_the_mean_of_recent_returns(tmp_path: Path) -> None:
     session, reporter = make_session(tmp_path)
-    session.keep(ModelFile(nn.Linear(1, 1)))
+    session.register(ModelFile(nn.Linear(1, 1)))
     session.save_checkpoint()
     for step, total in ((10, 4.0), (20, 8.0), (30, -60.0)):
         session.global_step = step
@@ -406,7 +408,7 @@ def test_environments_can_be_watched_and_show_a_pause(
         envs.reset(1)
         for _ in range(3):
             envs.step(np.zeros(1, np.int64))
-        assert session.goes_on() and session.goes_on() and session.goes_on()
+        assert session.should_continue() and session.should_continue() and session.should_continue()
         wait_until(lambda: reporter.viewer.poll() and envs.view.is_due, what="the next frame")
         envs.step(np.zeros(1, np.int64))
         view = reporter.viewer.poll()
@@ -433,8 +435,8 @@ class TestRecording:
         random_numbers = np.random.default_rng(0)
         with session.environments() as envs:
             envs.reset(arguments.seed)
-            session.keep(ModelFile(nn.Linear(1, 1)), envs=envs)
-            while session.goes_on():
+            session.register(ModelFile(nn.Linear(1, 1)), envs=envs)
+            while session.should_continue():
                 step = envs.step(random_numbers.integers(2, size=2))
                 session.global_step += envs.num_envs
                 session.record_episodes(step.episodes)
@@ -461,8 +463,8 @@ def test_a_pause_is_no_part_of_the_speed(monkeypatch: pytest.MonkeyPatch) -> Non
     clock = iter([100.0, 104.0, 704.0, 706.0])
     session, _ = make_session(total_timesteps=10_000)
     monkeypatch.setattr("cleanrl_worker.kit.session.time.perf_counter", lambda: next(clock))
-    session.keep(ModelFile(nn.Linear(2, 1)))  # at 100
-    assert session.goes_on()  # asked at 104, answered after ten minutes
+    session.register(ModelFile(nn.Linear(2, 1)))  # at 100
+    assert session.should_continue()  # asked at 104, answered after ten minutes
     session.global_step = 600
     assert session.steps_per_second == pytest.approx(100.0)
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cleanrl_worker.kit.checkpoints import load_checkpoint, load_payload, weight_hash
-from cleanrl_worker.kit.standalone import main, run_alone
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
+from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
+from cleanrl_worker.standalone import main, run_alone
 
 SMALL = (
     "--num-envs=2",

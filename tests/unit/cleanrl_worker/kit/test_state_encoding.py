@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from torch import nn
 
-from cleanrl_worker.kit import state_encoding
-from cleanrl_worker.kit.chunked_state import RingChunks
-from cleanrl_worker.kit.state_encoding import decode_state, encode_state, parse_safetensors
+from cleanrl_worker.kit.checkpoints.state import (
+    RingChunks,
+    decode_state,
+    encode_state,
+    parse_safetensors,
+    safetensors_pieces,
+)
 
 ARRAY_TYPES = ["bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 ARRAY_TYPES += ["float16", "float32", "float64"]
@@ -69,7 +73,7 @@ def no_chunks(value: Any) -> Any:
 def round_trip(state: Any) -> Any:
     """Through real bytes: JSON text and a safetensors file."""
     encoded = encode_state(state, no_chunks)
-    pieces = state_encoding.safetensors_pieces(encoded.tensors)
+    pieces = safetensors_pieces(encoded.tensors)
     data = b"".join(piece if isinstance(piece, bytes) else piece.tobytes() for piece in pieces)
     tree = json.loads(json.dumps(encoded.tree, allow_nan=False))
     return decode_state(tree, parse_safetensors(data), no_chunks)

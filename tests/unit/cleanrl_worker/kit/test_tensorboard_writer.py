@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from cleanrl_worker.kit import tensorboard_writer
-from cleanrl_worker.kit.tensorboard_writer import TensorBoardWriter, markdown_table
+from cleanrl_worker.kit.writers import tensorboard
+from cleanrl_worker.kit.writers.tensorboard import TensorBoardWriter, markdown_table
 from mosaic.errors import ConfigError
 
 
@@ -154,8 +154,8 @@ def test_full_disk_is_told_once_and_the_file_is_whole_once_there_is_room(
 def test_memory_stays_bounded_while_nothing_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(tensorboard_writer, "MAX_BUFFERED_SAMPLES", 10)
-    monkeypatch.setattr(tensorboard_writer, "MAX_UNWRITTEN_BYTES", 100)
+    monkeypatch.setattr(tensorboard, "MAX_BUFFERED_SAMPLES", 10)
+    monkeypatch.setattr(tensorboard, "MAX_UNWRITTEN_BYTES", 100)
     writer = TensorBoardWriter(tmp_path, flush_interval_s=3600)
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
         patch.setattr(os, "write", full_disk(after=0))

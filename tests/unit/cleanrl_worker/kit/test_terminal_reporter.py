@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cleanrl_worker.kit.terminal_reporter import TerminalReporter, progress_line
+from cleanrl_worker.kit.reporting import TerminalReporter, progress_line
 from mosaic.worker.control import Control
 
 

@@ -9,24 +9,24 @@ from typing import Any
 import pytest
 
 from cleanrl_worker import resuming
-from cleanrl_worker.kit.told_by_files import check_told_arguments, check_told_environment
+from cleanrl_worker.kit.checkpoints.loading import refuse_foreign_arguments, refuse_foreign_module
 from cleanrl_worker.launcher import default_arguments
 from cleanrl_worker.registry import find_algorithm
 from mosaic.errors import ConfigError
-from mosaic.worker.config_schema import config_to_dict
+from mosaic.worker.config import config_to_dict
 
 PATH = Path("model.cleanrl_model")
 
 
 def test_ids_and_plain_arguments_are_taken() -> None:
-    check_told_environment("ALE/Pong-v5", PATH)
-    check_told_arguments({"gravity": 9.8, "map_name": "4x4", "sizes": [1, 2]}, PATH)
+    refuse_foreign_module("ALE/Pong-v5", PATH)
+    refuse_foreign_arguments({"gravity": 9.8, "map_name": "4x4", "sizes": [1, 2]}, PATH)
 
 
 @pytest.mark.parametrize("env_id", ["this:CartPole-v1", "a b:E-v0", ":E-v0"])
 def test_a_module_is_refused(env_id: str) -> None:
     with pytest.raises(ConfigError, match="not imported because a file says so"):
-        check_told_environment(env_id, PATH)
+        refuse_foreign_module(env_id, PATH)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_module_is_refused(env_id: str) -> None:
 )
 def test_an_argument_that_is_not_plain_is_refused(kwargs: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="neither a number nor a plain word"):
-        check_told_arguments(kwargs, PATH)
+        refuse_foreign_arguments(kwargs, PATH)
 
 
 class Checkpoint:

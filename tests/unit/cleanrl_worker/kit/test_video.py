@@ -10,7 +10,7 @@ import av
 import numpy as np
 import pytest
 
-from cleanrl_worker.kit.video import Frame, VideoWriter
+from cleanrl_worker.environments.rendering import Frame, VideoWriter
 from mosaic.errors import DependencyError, WorkerError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cleanrl_worker.kit.wandb_writer import messages, require_wandb, sidecar_environment
+from cleanrl_worker.kit.writers.wandb import messages, require_wandb, sidecar_environment
 from mosaic.errors import DependencyError
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from cleanrl_worker.upstream.catalogue import upstream_algorithms
-from mosaic.contracts.algorithm_info import AlgorithmInfo
+from mosaic.contracts.catalogue import AlgorithmInfo
 from tests.unit.cleanrl_worker.upstream.upstream_samples import ARGPARSE, TYRO, write_script
 
 

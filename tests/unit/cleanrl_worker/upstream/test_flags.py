@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.upstream.flags import choose_flags, value_of
+from cleanrl_worker.upstream.planning import choose_flags, value_of
 from cleanrl_worker.upstream.script_reading import Script, read_script
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.upstream.upstream_samples import ARGPARSE, TYRO, write_script

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.upstream.planning import UpstreamPlan, findings
+from cleanrl_worker.upstream.planning import UpstreamPlan, plan_facts
 from cleanrl_worker.upstream.running import new_models, script_config
 from cleanrl_worker.upstream.script_reading import read_script
 from cleanrl_worker.upstream.scripts import find_scripts
@@ -57,7 +57,7 @@ def test_live_view_is_what_the_runs_variables_say(
 
 
 def test_findings_say_what_is_known_and_no_more(plan: UpstreamPlan) -> None:
-    found = findings(plan)
+    found = plan_facts(plan)
     assert (found["source"], found["generation"], found["algo"]) == ("upstream", "tyro", "ppo")
     assert found["script"].endswith("cleanrl/ppo.py")
     assert found["total_steps"] is None

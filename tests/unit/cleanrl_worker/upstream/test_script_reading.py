@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cleanrl_worker.upstream.parameters import UNKNOWN, Parameter, Style
-from cleanrl_worker.upstream.script_reading import read_script
+from cleanrl_worker.upstream.script_reading import UNKNOWN, Parameter, Style, read_script
 from mosaic.errors import ConfigError
 from tests.unit.cleanrl_worker.upstream.upstream_samples import ARGPARSE, TYRO, write_script
 

@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from mosaic.contracts.events import SAMPLE_TYPES, EventType
-from mosaic.daemon.bus.run_flow import Delivery
-from mosaic.telemetry.event_page import EventPage, Kind
+from mosaic.daemon.bus.flow import Delivery
+from mosaic.telemetry.event_page import EventKind, EventPage
 
-STEP = Kind(EventType.STEP, "agent")
-OTHER_STEP = Kind(EventType.STEP, "other")
-EPISODE = Kind(EventType.EPISODE, "agent")
-LOSS = Kind(EventType.METRIC, "loss")
-REWARD = Kind(EventType.METRIC, "reward")
-HEARTBEAT = Kind(EventType.HEARTBEAT)
-SAVED = Kind(EventType.CHECKPOINT_SAVED)
+STEP = EventKind(EventType.STEP, "agent")
+OTHER_STEP = EventKind(EventType.STEP, "other")
+EPISODE = EventKind(EventType.EPISODE, "agent")
+LOSS = EventKind(EventType.METRIC, "loss")
+REWARD = EventKind(EventType.METRIC, "reward")
+HEARTBEAT = EventKind(EventType.HEARTBEAT)
+SAVED = EventKind(EventType.CHECKPOINT_SAVED)
 KINDS = (STEP, OTHER_STEP, EPISODE, LOSS, REWARD, HEARTBEAT, SAVED)
 WIDTH = 10
 
 
-def page(first: int, kinds: Sequence[Kind]) -> EventPage:
+def page(first: int, kinds: Sequence[EventKind]) -> EventPage:
     """Events number `first`, `first` + 1, …; the line of each is `type subject number`."""
     numbers = range(first, first + len(kinds))
     return EventPage(
@@ -32,7 +32,7 @@ def page(first: int, kinds: Sequence[Kind]) -> EventPage:
     )
 
 
-def line(kind: Kind, number: int) -> bytes:
+def line(kind: EventKind, number: int) -> bytes:
     return f"{kind.type} {kind.subject} {number}".encode()
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.bus.hub import Hub
-from mosaic.daemon.bus.run_bus import RunBus
-from mosaic.daemon.streams.run_feed import RunFeed
+from mosaic.daemon.bus.run_bus import RunBus, RunFeed
 from mosaic.errors import UnknownRunError
 from mosaic.telemetry.ingest import JournalIngest
 from tests import journal_lines as lines

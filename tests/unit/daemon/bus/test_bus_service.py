@@ -10,9 +10,9 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from mosaic.daemon import bus_service
-from mosaic.daemon.bus_service import BusService
-from mosaic.daemon.trainer import Trainer
+from mosaic.daemon.rpc import service
+from mosaic.daemon.rpc.service import BusService
+from mosaic.daemon.trainer.trainer import Trainer
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests import journal_lines as lines
 from tests.unit.daemon.bus.bus_stage import ONE, Stage
@@ -43,7 +43,7 @@ async def one_request() -> AsyncIterator[pb.SubscribeRequest]:
 
 
 async def test_who_takes_nothing_is_dropped(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bus_service, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(service, "SEND_TIMEOUT_S", 0.02)
     stage.begin(ONE)
     stage.write(ONE, lines.step(0))
     context = HungContext(stage, room=1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from mosaic.contracts.events import EventType
-from mosaic.daemon.bus import held_samples
-from mosaic.daemon.bus.held_samples import MAX_BYTES, MAX_KINDS, HeldSamples
-from mosaic.telemetry.event_page import Kind
+from mosaic.daemon.bus import flow
+from mosaic.daemon.bus.flow import MAX_BYTES, MAX_KINDS, HeldSamples
+from mosaic.telemetry.event_page import EventKind
 
 
-def metric(name: object) -> Kind:
-    return Kind(EventType.METRIC, str(name))
+def metric(name: object) -> EventKind:
+    return EventKind(EventType.METRIC, str(name))
 
 
 def test_names_without_end_are_counted_and_the_newest_kept() -> None:
@@ -41,4 +41,4 @@ def test_each_stretch_is_declared_once() -> None:
         held.add(metric("loss"), number, b"a")
     assert held.settle(1).coalesced == {"metric": 3}
     held.add(metric("loss"), 4, b"b")
-    assert held.settle(1) == held_samples.Settlement([b"b"], {}, None)
+    assert held.settle(1) == flow.Settlement([b"b"], {}, None)

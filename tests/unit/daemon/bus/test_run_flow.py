@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mosaic.contracts.events import SAMPLE_TYPES
-from mosaic.daemon.bus.run_flow import Delivery, Purse, RunFlow
-from mosaic.telemetry.event_page import EventPage, Kind
+from mosaic.daemon.bus.flow import CreditBalance, Delivery, RunFlow
+from mosaic.telemetry.event_page import EventKind, EventPage
 from tests.unit.daemon.bus.bus_samples import (
     EPISODE,
     HEARTBEAT,
@@ -35,8 +35,8 @@ class Stage:
     """A flow, the pages there are so far, and what its subscriber has got."""
 
     def __init__(self, credits: int = 0, types: Sequence[str] = (), lossless: bool = False) -> None:
-        self.purse = Purse(credits)
-        self.flow = RunFlow(0, self.purse, frozenset(types), lossless)
+        self.balance = CreditBalance(credits)
+        self.flow = RunFlow(0, self.balance, frozenset(types), lossless)
         self.account = Account()
         self.pages: list[EventPage] = []
 
@@ -44,7 +44,7 @@ class Stage:
     def sent(self) -> list[bytes]:
         return [each for item in self.pages for each in item.lines]
 
-    def publish(self, *kinds: Kind) -> None:
+    def publish(self, *kinds: EventKind) -> None:
         self.pages.append(page(len(self.sent), kinds))
 
     def turn(self) -> bool:
@@ -62,14 +62,14 @@ class Stage:
             pass
 
     def grant(self, credits: int) -> None:
-        self.purse.add(credits)
+        self.balance.add(credits)
         self.run()
 
     def _book(self, act: Callable[[], list[Delivery]]) -> None:
-        before = self.purse.credits
+        before = self.balance.credits
         used = self.account.book(act())
-        assert before - self.purse.credits == used, "a credit is a sample"
-        assert self.purse.credits >= 0
+        assert before - self.balance.credits == used, "a credit is a sample"
+        assert self.balance.credits >= 0
 
 
 def test_with_credits_everything_passes_in_order() -> None:
@@ -78,7 +78,7 @@ def test_with_credits_everything_passes_in_order() -> None:
     stage.publish(EPISODE, SAVED)
     stage.run()
     assert stage.account.lines == stage.sent
-    assert stage.purse.credits == 6
+    assert stage.balance.credits == 6
     assert stage.account.cursor == 6 * WIDTH
     assert not stage.account.controls
 
@@ -147,12 +147,12 @@ def test_other_types_cost_nothing_and_are_not_counted() -> None:
 
 
 def test_a_flow_may_begin_within_a_page() -> None:
-    purse = Purse(10)
-    flow = RunFlow(2 * WIDTH, purse)
+    balance = CreditBalance(10)
+    flow = RunFlow(2 * WIDTH, balance)
     account = Account()
     account.book(flow.take(page(0, [STEP, STEP, STEP, LOSS])))
     assert account.lines == [line(STEP, 2), line(LOSS, 3)]
-    assert purse.credits == 8
+    assert balance.credits == 8
 
 
 def test_end_says_up_to_where() -> None:
@@ -176,12 +176,12 @@ happenings = st.lists(
 )
 
 
-def play(stage: Stage, story: list[list[Kind] | int | None]) -> None:
+def play(stage: Stage, story: list[list[EventKind] | int | None]) -> None:
     for happening in story:
         if isinstance(happening, list):
             stage.publish(*happening)
         elif isinstance(happening, int):
-            stage.purse.add(happening)
+            stage.balance.add(happening)
         else:
             stage.turn()
 
@@ -198,7 +198,7 @@ some_types = st.one_of(
 
 @given(happenings, st.integers(0, 10), some_types)
 def test_delivered_and_coalesced_are_all_that_was_sent(
-    story: list[list[Kind] | int | None], credits: int, types: list[str]
+    story: list[list[EventKind] | int | None], credits: int, types: list[str]
 ) -> None:
     stage = Stage(credits, types)
     play(stage, story)
@@ -223,7 +223,7 @@ def test_delivered_and_coalesced_are_all_that_was_sent(
 
 @given(happenings, st.integers(0, 10))
 def test_held_stretch_ends_with_the_newest_of_each_kind(
-    story: list[list[Kind] | int | None], credits: int
+    story: list[list[EventKind] | int | None], credits: int
 ) -> None:
     stage = Stage(credits)
     play(stage, story)
@@ -236,7 +236,7 @@ def test_held_stretch_ends_with_the_newest_of_each_kind(
 
 @given(happenings, st.integers(0, 10), some_types)
 def test_lossless_delivers_all_of_it_once(
-    story: list[list[Kind] | int | None], credits: int, types: list[str]
+    story: list[list[EventKind] | int | None], credits: int, types: list[str]
 ) -> None:
     stage = Stage(credits, types, lossless=True)
     play(stage, story)
@@ -252,15 +252,15 @@ def test_lossless_delivers_all_of_it_once(
 
 @given(happenings, st.integers(0, 10), st.booleans())
 def test_coming_back_by_the_cursor_misses_nothing(
-    story: list[list[Kind] | int | None], credits: int, lossless: bool
+    story: list[list[EventKind] | int | None], credits: int, lossless: bool
 ) -> None:
     """The account of both connections together, where repeated lifecycle events count once."""
     stage = Stage(credits, lossless=lossless)
     play(stage, story)
     cursor = stage.account.cursor
     ahead = set(stage.account.lifecycle)
-    stage.purse = Purse(10_000)
-    stage.flow = RunFlow(cursor, stage.purse, lossless=lossless)
+    stage.balance = CreditBalance(10_000)
+    stage.flow = RunFlow(cursor, stage.balance, lossless=lossless)
     before = len(stage.account.lines)
     stage.run()
     again = [each for each in stage.account.lines[before:] if each not in ahead]

@@ -9,10 +9,9 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from mosaic.daemon.bus.hub import Hub
+from mosaic.daemon.bus.flow import Delivery
+from mosaic.daemon.bus.hub import Hub, Subscription, SubscriptionRequest
 from mosaic.daemon.bus.run_bus import RunBus
-from mosaic.daemon.bus.run_flow import Delivery
-from mosaic.daemon.bus.subscription import Subscription, Wish
 from mosaic.errors import ConfigError, UnknownRunError
 from tests import journal_lines as lines
 from tests.unit.daemon.bus.bus_stage import ONE, TWO, Stage
@@ -47,7 +46,9 @@ class Client:
 async def test_named_run_from_its_start_to_its_end(stage: Stage) -> None:
     stage.begin(ONE)
     stage.write(ONE, *(lines.step(seq) for seq in range(5)))
-    async with stage.hub.subscribe(Wish((ONE,), cursors={ONE: 0}, credits=100)) as subscription:
+    async with stage.hub.subscribe(
+        SubscriptionRequest((ONE,), cursors={ONE: 0}, credits=100)
+    ) as subscription:
         client = Client(subscription)
         assert await client.take() == (ONE, Delivery((), 0))
         await client.take()  # from the journal: nobody followed when it was published
@@ -65,7 +66,7 @@ async def test_named_run_from_its_start_to_its_end(stage: Stage) -> None:
 async def test_without_a_cursor_it_starts_with_what_happens_now(stage: Stage) -> None:
     stage.begin(ONE)
     stage.write(ONE, lines.step(0), lines.step(1))
-    async with stage.hub.subscribe(Wish((ONE,), credits=100)) as subscription:
+    async with stage.hub.subscribe(SubscriptionRequest((ONE,), credits=100)) as subscription:
         client = Client(subscription)
         await client.take()
         assert client.cursors[ONE] == stage.journal(ONE).stat().st_size
@@ -77,7 +78,7 @@ async def test_without_a_cursor_it_starts_with_what_happens_now(stage: Stage) ->
 async def test_followers_of_all_runs_hear_later_ones_from_their_start(stage: Stage) -> None:
     stage.begin(ONE)
     stage.write(ONE, lines.step(0))
-    async with stage.hub.subscribe(Wish(credits=100)) as subscription:
+    async with stage.hub.subscribe(SubscriptionRequest(credits=100)) as subscription:
         client = Client(subscription)
         await client.take()
         stage.begin(TWO)
@@ -96,7 +97,7 @@ async def test_old_news_of_finished_runs_are_none(stage: Stage) -> None:
     stage.begin(TWO, created_at=1.0)
     stage.write(TWO, lines.step(0))
     stage.end(TWO)
-    async with stage.hub.subscribe(Wish(credits=100)) as subscription:
+    async with stage.hub.subscribe(SubscriptionRequest(credits=100)) as subscription:
         client = Client(subscription)
         stage.feed.notify(TWO)
         stage.feed.notify("gone")
@@ -110,7 +111,9 @@ async def test_whoever_is_slower_than_the_bus_reads_the_journal(stage: Stage) ->
     stage.begin(ONE)
     stage.bus = RunBus(max_bytes=3000)
     stage.hub = Hub(stage.bus, stage.feed, stage.find, stage.unfinished, stage.journal)
-    async with stage.hub.subscribe(Wish((ONE,), cursors={ONE: 0}, credits=10_000)) as subscription:
+    async with stage.hub.subscribe(
+        SubscriptionRequest((ONE,), cursors={ONE: 0}, credits=10_000)
+    ) as subscription:
         client = Client(subscription)
         await client.take()
         for first in range(0, 500, 10):
@@ -122,7 +125,9 @@ async def test_whoever_is_slower_than_the_bus_reads_the_journal(stage: Stage) ->
 
 async def test_journal_ahead_of_the_ingest_is_not_delivered_twice(stage: Stage) -> None:
     stage.begin(ONE)
-    async with stage.hub.subscribe(Wish((ONE,), cursors={ONE: 0}, credits=100)) as subscription:
+    async with stage.hub.subscribe(
+        SubscriptionRequest((ONE,), cursors={ONE: 0}, credits=100)
+    ) as subscription:
         client = Client(subscription)
         stage.write(ONE, lines.step(0), lines.step(1), ingest=False)
         await client.take()
@@ -135,7 +140,9 @@ async def test_journal_ahead_of_the_ingest_is_not_delivered_twice(stage: Stage) 
 
 async def test_starved_run_ends_only_when_its_samples_are_accounted_for(stage: Stage) -> None:
     stage.begin(ONE)
-    async with stage.hub.subscribe(Wish((ONE,), cursors={ONE: 0}, credits=1)) as subscription:
+    async with stage.hub.subscribe(
+        SubscriptionRequest((ONE,), cursors={ONE: 0}, credits=1)
+    ) as subscription:
         client = Client(subscription)
         stage.write(ONE, *(lines.step(seq) for seq in range(5)), lines.lifecycle("heartbeat", 5))
         stage.end(ONE)
@@ -154,8 +161,8 @@ async def test_backlog_of_one_run_does_not_hold_up_another(stage: Stage) -> None
     stage.begin(TWO)
     stage.write(ONE, *(lines.step(seq) for seq in range(10_000)))  # several pages
     stage.write(TWO, lines.step(0))
-    wish = Wish((ONE, TWO), cursors={ONE: 0, TWO: 0}, credits=100_000)
-    async with stage.hub.subscribe(wish) as subscription:
+    wanted = SubscriptionRequest((ONE, TWO), cursors={ONE: 0, TWO: 0}, credits=100_000)
+    async with stage.hub.subscribe(wanted) as subscription:
         client = Client(subscription)
         order = [(await client.take())[0] for _ in range(5)]
     assert order[2:] == [ONE, TWO, ONE]
@@ -164,8 +171,8 @@ async def test_backlog_of_one_run_does_not_hold_up_another(stage: Stage) -> None
 async def test_few_credits_are_shared_by_runs_that_wait_for_them(stage: Stage) -> None:
     stage.begin(ONE)
     stage.begin(TWO)
-    wish = Wish((ONE, TWO), cursors={ONE: 0, TWO: 0})
-    async with stage.hub.subscribe(wish) as subscription:
+    wanted = SubscriptionRequest((ONE, TWO), cursors={ONE: 0, TWO: 0})
+    async with stage.hub.subscribe(wanted) as subscription:
         client = Client(subscription)
         for seq in range(6):
             for run_id in (ONE, TWO):
@@ -179,7 +186,7 @@ async def test_few_credits_are_shared_by_runs_that_wait_for_them(stage: Stage) -
 
 async def test_credits_that_come_while_a_message_is_on_its_way_are_used(stage: Stage) -> None:
     stage.begin(ONE)
-    async with stage.hub.subscribe(Wish((ONE,), cursors={ONE: 0})) as subscription:
+    async with stage.hub.subscribe(SubscriptionRequest((ONE,), cursors={ONE: 0})) as subscription:
         client = Client(subscription)
         stage.write(ONE, lines.step(0), lines.metric(1))
         for _ in range(2):  # for the second, the client is busy with STARVED after RESUMED
@@ -191,7 +198,7 @@ async def test_credits_that_come_while_a_message_is_on_its_way_are_used(stage: S
 
 async def test_daemon_that_ends_ends_the_stream(stage: Stage) -> None:
     stage.begin(ONE)
-    async with stage.hub.subscribe(Wish(credits=1)) as subscription:
+    async with stage.hub.subscribe(SubscriptionRequest(credits=1)) as subscription:
         client = Client(subscription)
         await client.take()
         stage.feed.close()
@@ -201,7 +208,7 @@ async def test_daemon_that_ends_ends_the_stream(stage: Stage) -> None:
 
 async def test_nothing_of_a_subscriber_stays(stage: Stage) -> None:
     stage.begin(ONE)
-    async with stage.hub.subscribe(Wish(credits=1)) as subscription:
+    async with stage.hub.subscribe(SubscriptionRequest(credits=1)) as subscription:
         async with aclosing(subscription.deliveries()) as deliveries:
             await anext(deliveries)
         stage.write(ONE, lines.step(0))
@@ -211,19 +218,21 @@ async def test_nothing_of_a_subscriber_stays(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "field"),
+    ("wanted", "field"),
     [
-        (Wish((ONE,), types=frozenset({"steps"})), "types"),
-        (Wish((ONE,), cursors={TWO: 0}), f"cursors.{TWO}"),
-        (Wish((ONE,), cursors={ONE: 10**6}), f"cursors.{ONE}"),
-        (Wish(cursors={ONE: 10**6}), f"cursors.{ONE}"),
+        (SubscriptionRequest((ONE,), types=frozenset({"steps"})), "types"),
+        (SubscriptionRequest((ONE,), cursors={TWO: 0}), f"cursors.{TWO}"),
+        (SubscriptionRequest((ONE,), cursors={ONE: 10**6}), f"cursors.{ONE}"),
+        (SubscriptionRequest(cursors={ONE: 10**6}), f"cursors.{ONE}"),
     ],
 )
-async def test_wishes_that_make_no_sense_are_refused(stage: Stage, wish: Wish, field: str) -> None:
+async def test_requests_that_make_no_sense_are_refused(
+    stage: Stage, wanted: SubscriptionRequest, field: str
+) -> None:
     stage.begin(ONE)
     stage.begin(TWO)
     with pytest.raises(ConfigError) as refused:
-        async with stage.hub.subscribe(wish):
+        async with stage.hub.subscribe(wanted):
             pass
     assert refused.value.details["field"] == field
     assert refused.value.hint
@@ -231,7 +240,7 @@ async def test_wishes_that_make_no_sense_are_refused(stage: Stage, wish: Wish, f
 
 
 async def test_unknown_runs_are_refused(stage: Stage) -> None:
-    for wish in (Wish((ONE,)), Wish(cursors={ONE: 0})):
+    for wanted in (SubscriptionRequest((ONE,)), SubscriptionRequest(cursors={ONE: 0})):
         with pytest.raises(UnknownRunError):
-            async with stage.hub.subscribe(wish):
+            async with stage.hub.subscribe(wanted):
                 pass

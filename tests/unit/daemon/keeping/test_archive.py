@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from mosaic.daemon.keeping import archive_format
-from mosaic.daemon.keeping.archive_format import COMMENT, ENTRY_NAME, INDEX_NAME
-from mosaic.daemon.keeping.archive_reader import RunArchive
-from mosaic.daemon.keeping.archive_writer import ArchiveStream, shrinks
-from mosaic.daemon.registry.entry import RunEntry
+from mosaic.daemon.keeping.archive import bundle
+from mosaic.daemon.keeping.archive.bundle import COMMENT, ENTRY_NAME, INDEX_NAME
+from mosaic.daemon.keeping.archive.reader import RunArchive
+from mosaic.daemon.keeping.archive.writer import ArchiveStream, shrinks
+from mosaic.daemon.registry.documents import RunEntry
 from mosaic.errors import CorruptStoreError, MosaicError
 from mosaic.paths import Home
 from tests.forged_archives import entry_of, forged, regular, sealed
@@ -369,6 +369,6 @@ def test_a_damaged_entry_document_is_refused(document: bytes) -> None:
 
 def test_the_comment_has_the_length_its_check_expects(home: Home) -> None:
     data = archived(home, laid_down(home))
-    tail = archive_format.DIGEST_LENGTH + len(COMMENT)
+    tail = bundle.DIGEST_LENGTH + len(COMMENT)
     (length,) = struct.unpack_from("<H", data, len(data) - tail - 2)
     assert length == tail

@@ -12,11 +12,17 @@ import pytest
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.run_record import Origin
-from mosaic.daemon.keeping.archive_reader import RunArchive
-from mosaic.daemon.keeping.imported_documents import take_over_configs, usable_capabilities
-from mosaic.daemon.keeping.importing import check_shown, largest_run, taken_over, unpack
-from mosaic.daemon.keeping.parcel import Parcel
-from mosaic.daemon.registry.entry import RunEntry
+from mosaic.daemon.keeping.archive.bundle import RunBundle
+from mosaic.daemon.keeping.archive.importing import (
+    check_shown,
+    clean_configs,
+    imported_files,
+    largest_run,
+    unpack,
+    usable_capabilities,
+)
+from mosaic.daemon.keeping.archive.reader import RunArchive
+from mosaic.daemon.registry.documents import RunEntry
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.paths import Home
 from tests.daemon_harness import run_document
@@ -31,9 +37,9 @@ def home(tmp_path: Path) -> Home:
     return made_home(tmp_path)
 
 
-def unpacked(home: Home, data: bytes, **options: Any) -> tuple[Parcel, RunEntry]:
-    parcel = Parcel(home.transfer / "parcel")
-    return parcel, unpack(RunArchive(io.BytesIO(data)), parcel, home, 1e9, **options)
+def unpacked(home: Home, data: bytes, **options: Any) -> tuple[RunBundle, RunEntry]:
+    bundle = RunBundle(home.transfer / "parcel")
+    return bundle, unpack(RunArchive(io.BytesIO(data)), bundle, home, 1e9, **options)
 
 
 def test_only_what_belongs_to_the_run_is_taken_over() -> None:
@@ -48,12 +54,12 @@ def test_only_what_belongs_to_the_run_is_taken_over() -> None:
     ]
     kept = ["run/events.jsonl", "run/outputs/telemetry.sqlite", f"configs/config-{RUN}.json"]
     archive = RunArchive(io.BytesIO(forged([(name, b"x") for name in names + kept])))
-    assert sorted(item.name for item in taken_over(archive.index)) == sorted(kept)
+    assert sorted(item.name for item in imported_files(archive.index)) == sorted(kept)
 
 
 def test_files_and_folders_are_for_their_owner_only(home: Home) -> None:
-    parcel, _ = unpacked(home, forged([("run/a/b/c/d", b"x")]))
-    for path in parcel.directory.rglob("*"):
+    bundle, _ = unpacked(home, forged([("run/a/b/c/d", b"x")]))
+    for path in bundle.directory.rglob("*"):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
 
@@ -104,7 +110,7 @@ def test_secrets_in_configs_of_elsewhere_become_references(tmp_path: Path) -> No
     document = {**run_document(), "environment": {"WANDB_API_KEY": "canary"}}
     for name in (f"config-{RUN}.json", f"config-{RUN}-policy.json", f"worker-{RUN}-1.json"):
         written(tmp_path, name, document)
-    assert take_over_configs(tmp_path, RUN) == []
+    assert clean_configs(tmp_path, RUN) == []
     for path in tmp_path.iterdir():
         assert b"canary" not in path.read_bytes()
         assert json.loads(path.read_text())["environment"].keys() == {"WANDB_API_KEY"}
@@ -112,7 +118,7 @@ def test_secrets_in_configs_of_elsewhere_become_references(tmp_path: Path) -> No
 
 def test_a_config_that_would_not_be_accepted_is_kept_and_marked(tmp_path: Path) -> None:
     path = written(tmp_path, f"config-{RUN}.json", {"run_name": "a"})
-    (note,) = take_over_configs(tmp_path, RUN)
+    (note,) = clean_configs(tmp_path, RUN)
     assert "would not be accepted here" in note and path.exists()
 
 
@@ -121,7 +127,7 @@ def test_a_config_that_would_not_be_accepted_is_kept_and_marked(tmp_path: Path) 
 )
 def test_a_config_that_is_none_is_left_out_with_a_note(tmp_path: Path, content: Any) -> None:
     path = written(tmp_path, f"config-{RUN}.json", content)
-    (note,) = take_over_configs(tmp_path, RUN)
+    (note,) = clean_configs(tmp_path, RUN)
     assert "was left out" in note and not path.exists()
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.daemon.keeping.lineage import mentioned_runs
-from mosaic.daemon.keeping.moved_paths import move_paths, moved_value
+from mosaic.daemon.keeping.archive.importing import move_paths, moved_value
+from mosaic.daemon.keeping.retention import mentioned_runs
 
 RUN = "01M7GMPJSZ0BRD37XN2WQBJ4W5"
 OTHER = "01M7GMPZ4XRYYH66DCYMN8YV3R"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.keeping import RetentionPolicy
-from mosaic.daemon.keeping.retention_plan import DAY_S, KeptRun, check_policy, plan
+from mosaic.daemon.keeping.retention import DAY_S, KeptRun, check_policy, plan
 from mosaic.errors import ConfigError
 
 NOW = 1_000 * DAY_S

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.contracts.keeping import RetentionPolicy, parse_size
-from mosaic.daemon.keeping.settings import KeepingSettings, read_settings
+from mosaic.daemon.keeping.retention import KeepingSettings, read_settings
 from mosaic.errors import ConfigError
 
 

@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from mosaic.daemon.keeping import trash as trash_module
-from mosaic.daemon.keeping.parcel import files_below, give_run, remove, size_below, size_of_run
+from mosaic.daemon.keeping.archive.bundle import (
+    files_below,
+    put_run_back,
+    remove_tree,
+    size_below,
+    size_of_run,
+)
 from mosaic.daemon.keeping.trash import Trash, discard, leftovers
-from mosaic.daemon.registry.entry import RunEntry
-from mosaic.daemon.registry.run_file import write_row_file
+from mosaic.daemon.registry.documents import RunEntry, write_row_file
 from mosaic.errors import CorruptStoreError, RunStateError, UnknownRunError
 from mosaic.paths import Home
 from tests.forged_archives import entry_of
@@ -72,14 +77,14 @@ def test_a_second_run_of_the_same_id_does_not_replace_the_first(home: Home) -> N
         Trash(home).take(entry, "user", 1, 1.0)
     assert picture(home, entry.run_id) == before
     with pytest.raises(FileExistsError):
-        give_run(Trash(home).found(entry.run_id), home, entry.run_id)
+        put_run_back(Trash(home).found(entry.run_id), home, entry.run_id)
 
 
 def test_a_run_whose_folder_is_missing_can_be_deleted(home: Home) -> None:
     entry = entry_of()
     home.config(entry.run_id).write_text("{}")
-    parcel = Trash(home).take(entry, "user", 0, 0.0)
-    assert not parcel.has_run and not home.config(entry.run_id).exists()
+    bundle = Trash(home).take(entry, "user", 0, 0.0)
+    assert not bundle.has_run and not home.config(entry.run_id).exists()
     assert [run.run_id for run in Trash(home).runs()] == [entry.run_id]
 
 
@@ -129,19 +134,19 @@ def test_folders_without_rights_are_removed_all_the_same(tmp_path: Path) -> None
     (folder / "inner" / "file").write_text("x")
     (folder / "inner").chmod(0o500)
     folder.chmod(0o500)
-    remove(folder)
+    remove_tree(folder)
     assert not folder.exists()
 
 
 def test_without_its_notes_a_run_is_known_from_its_run_file(home: Home) -> None:
     entry = laid_down(home)
-    parcel = Trash(home).take(entry, "user", 1, 0.0)
+    bundle = Trash(home).take(entry, "user", 1, 0.0)
     for content in ("", "{", "[]", "null", '{"version": 1, "run": 3}'):
-        parcel.entry.write_text(content)
+        bundle.entry.write_text(content)
         assert Trash(home).entry(entry.run_id).row == entry.row
         (run,) = Trash(home).runs()
         assert run.run_id == entry.run_id and run.bytes > 10_000
-    (parcel.run / "run.json").unlink()
+    (bundle.run / "run.json").unlink()
     with pytest.raises(CorruptStoreError, match="cannot be read"):
         Trash(home).entry(entry.run_id)
 
@@ -183,7 +188,7 @@ def test_files_that_vanish_while_they_are_listed_do_not_matter(tmp_path: Path) -
     assert [name for name, _ in listing] == ["b", "c"]
 
 
-@pytest.mark.parametrize("step", ["atomic_write_json", "take_in"])
+@pytest.mark.parametrize("step", ["atomic_write_json", "move_in"])
 def test_a_disk_without_room_leaves_the_run_where_it_was(
     home: Home, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

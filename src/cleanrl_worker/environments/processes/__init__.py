@@ -1,0 +1,1 @@
+"""Environments shared out among processes, one per core."""

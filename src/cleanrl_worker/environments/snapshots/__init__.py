@@ -1,1 +1,0 @@
-"""Snapshots of environments: taken in one process, put back in another, bit for bit."""

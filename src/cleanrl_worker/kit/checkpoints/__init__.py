@@ -1,0 +1,1 @@
+"""Checkpoints: a crash at any moment leaves a whole one, and loading one executes nothing."""

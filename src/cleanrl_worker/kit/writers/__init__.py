@@ -1,0 +1,1 @@
+"""Where the scalars of a training are written: TensorBoard's event files, Weights & Biases."""

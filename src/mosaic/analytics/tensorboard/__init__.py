@@ -1,0 +1,1 @@
+"""TensorBoard: reads its event files, and shows them with TensorBoard itself."""

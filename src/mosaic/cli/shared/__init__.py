@@ -1,0 +1,1 @@
+"""What commands share: the terminal, the client, numbers, submitting and following runs."""

@@ -1,0 +1,95 @@
+"""AlgorithmInfo and EnvironmentInfo: what catalogues say about one of them, for lists and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from mosaic.errors import ConfigError
+
+ALGORITHMS_GROUP = "mosaic.algorithms"
+# Other places algorithms come from, such as scripts in a folder. The entry point's name is what
+# people call the source; its function takes `path` and `env_python`, each a string or None, and
+# returns a list of AlgorithmInfo, or raises ConfigError or DependencyError.
+ALGORITHM_SOURCES_GROUP = "mosaic.algorithm_sources"
+
+
+@dataclass(frozen=True)
+class AlgorithmInfo:
+    """Entry points of the group `mosaic.algorithms` return a list of these, in milliseconds.
+
+    The worker's config then has the fields `algo`, `env_id`, `total_timesteps`, `seed` and
+    `extras`, with the parameters in `extras.algo_params`.
+    """
+
+    name: str
+    worker: str
+    summary: str
+    is_available: bool = True
+    action_spaces: tuple[str, ...] = ()
+    observation_spaces: tuple[str, ...] = ()
+    default_env_id: str = ""
+    # What a run of it needs with its default parameters.
+    cpus: int = 1
+    memory_mb: int = 2048
+    # JSON Schema of each parameter: type, default, description, minimum, maximum, enum.
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # What the config's `extras` must hold for it to be this algorithm, as where it comes from.
+    extras: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AlgorithmInfo:
+        """Unknown fields (of a newer worker) are ignored."""
+        known = {item.name for item in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        try:
+            for name in ("action_spaces", "observation_spaces"):
+                values[name] = tuple(values.get(name, ()))
+            return cls(**values)
+        except TypeError as error:
+            raise ConfigError(f"Invalid AlgorithmInfo: {error}", field="algorithm") from error
+
+
+# Packages announce a function under this group that returns a list of EnvironmentInfo.
+ENVIRONMENTS_GROUP = "mosaic.environments"
+
+
+@dataclass(frozen=True)
+class EnvironmentInfo:
+    """Spaces are those after the family's pre-processing: what an algorithm gets to see."""
+
+    id: str
+    family: str
+    summary: str
+    observation_space: str
+    action_space: str
+    action_kind: str  # "discrete", "continuous", "unbounded", ...
+    observation_kind: str  # "vector" or "image"
+    render_modes: tuple[str, ...] = ()
+    control_modes: tuple[str, ...] = ("agent",)  # and "human", where a keyboard is enough
+    default_seed: int = 1
+    max_episode_steps: int | None = None
+    reward_threshold: float | None = None  # the mean return that counts as solved
+    family_title: str = ""  # what people call the family
+    # What installs the packages it needs, where they are missing; empty where they are not.
+    install_command: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> EnvironmentInfo:
+        """Unknown fields (of a newer worker) are ignored."""
+        known = {item.name for item in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        for name in ("render_modes", "control_modes"):
+            if name in values:
+                values[name] = tuple(values[name])
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ConfigError(f"Invalid EnvironmentInfo: {error}", field="environment") from error

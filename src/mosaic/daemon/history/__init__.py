@@ -1,0 +1,1 @@
+"""What runs have written so far: metrics, episodes, recordings, events and logs."""

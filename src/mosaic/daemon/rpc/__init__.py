@@ -1,0 +1,1 @@
+"""The daemon's front: its process, its sockets, and one handler for each call."""

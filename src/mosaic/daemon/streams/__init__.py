@@ -1,1 +1,0 @@
-"""What clients follow: changed runs, logs and events, each at its own pace."""

@@ -1,0 +1,1 @@
+"""The trainer: everything the daemon can do for its clients, put together."""

@@ -1,0 +1,1 @@
+"""Charts without Qt: curves, the picture of a metric, names and numbers."""

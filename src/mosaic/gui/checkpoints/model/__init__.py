@@ -1,0 +1,1 @@
+"""Checkpoints without Qt: what is known about them, and their files."""

@@ -1,0 +1,1 @@
+"""Comparisons without Qt: how one is made, and how it reads."""

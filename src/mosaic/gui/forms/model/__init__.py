@@ -1,0 +1,1 @@
+"""What a form asks for and what was entered. No Qt."""

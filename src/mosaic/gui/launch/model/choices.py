@@ -1,0 +1,161 @@
+"""What a person can choose from: who acts, in which environment, with which checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mosaic.contracts.catalogue import EnvironmentInfo
+from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.front.human import age, decimal
+from mosaic.gui.state.runs_state import RunsState
+from mosaic.gui.state.targets import Mode
+
+HUMAN = "human"
+_READY, _NOT_READY, _BROKEN = "ready", "not ready", "unusable"
+
+
+@dataclass(frozen=True)
+class RosterEntry:
+    name: str
+    title: str
+    word: str
+    is_ready: bool
+    about: str = ""
+    # Each check in a line, with what to do where it failed.
+    checks: tuple[str, ...] = ()
+    # The command that would make it ready; empty when there is none, or nothing to do.
+    fix: str = ""
+
+    @property
+    def tooltip(self) -> str:
+        lines = [line for line in (self.about, *self.checks) if line]
+        return "\n".join(lines) or self.title
+
+
+def roster(workers: Iterable[WorkerInfo], mode: Mode) -> list[RosterEntry]:
+    found = [_entry(worker) for worker in workers]
+    if mode is Mode.HUMAN:
+        person = RosterEntry(HUMAN, "Human", _READY, True, "You play, with the keyboard")
+        return [person, *found]
+    if mode is Mode.HYBRID:
+        able = {worker.name for worker in workers if can_load(worker)}
+        return [entry for entry in found if entry.name in able]
+    return found
+
+
+def can_load(worker: WorkerInfo) -> bool:
+    return worker.capabilities is not None and worker.capabilities.supports_policy_load
+
+
+def runs_commands(worker: WorkerInfo | None) -> bool:
+    """Whether its work is a command of the user's."""
+    return bool(worker and worker.capabilities and worker.capabilities.runs_commands)
+
+
+def script_worker(workers: Iterable[WorkerInfo]) -> str:
+    """The one that runs scripts; empty where none is installed."""
+    return next((worker.name for worker in workers if runs_commands(worker)), "")
+
+
+def _entry(worker: WorkerInfo) -> RosterEntry:
+    capabilities = worker.capabilities
+    title = capabilities.metadata.name if capabilities else worker.name
+    if worker.error:
+        return RosterEntry(worker.name, title, _BROKEN, False, worker.error)
+    missing = worker.missing
+    return RosterEntry(
+        worker.name,
+        title,
+        _READY if worker.is_ready else _NOT_READY,
+        worker.is_ready,
+        capabilities.metadata.description if capabilities else "",
+        tuple(
+            f"✓ {item.check}" if item.ok else f"✗ {item.check}: {item.message}. {item.fix}"
+            for item in worker.readiness
+        ),
+        missing.fix if missing else "",
+    )
+
+
+# The family of an environment that no catalogue knows.
+CUSTOM = ""
+CUSTOM_TITLE = "Custom id…"
+
+
+class FamilyChoice(NamedTuple):
+    name: str
+    title: str
+    ids: tuple[str, ...]
+
+
+def family_choices(environments: Iterable[EnvironmentInfo]) -> list[FamilyChoice]:
+    """In the order of the catalogue, and last the ids that are in none."""
+    ids: dict[str, list[str]] = {}
+    titles: dict[str, str] = {}
+    for item in environments:
+        ids.setdefault(item.family, []).append(item.id)
+        titles[item.family] = item.family_title or item.family.replace("_", " ").capitalize()
+    found = [FamilyChoice(name, titles[name], tuple(listed)) for name, listed in ids.items()]
+    return [*found, FamilyChoice(CUSTOM, CUSTOM_TITLE, ())]
+
+
+def family_of(env_id: str, choices: Sequence[FamilyChoice]) -> str:
+    return next((choice.name for choice in choices if env_id in choice.ids), CUSTOM)
+
+
+def typed_id(text: str, ids: Sequence[str]) -> str:
+    """What somebody means by a text: an id, the first one that holds it, or an id of their own."""
+    wanted = text.strip()
+    lower = wanted.lower()
+    exact = next((item for item in ids if item.lower() == lower), None)
+    if exact is not None:
+        return exact
+    return next((item for item in ids if lower in item.lower()), wanted)
+
+
+def about(environment: EnvironmentInfo | None, env_id: str) -> str:
+    """The short game info: spaces, length and what counts as solved."""
+    if environment is None:
+        return "Not in the catalogue: the worker will look at it" if env_id else ""
+    parts = [f"actions {environment.action_space}", f"observes {environment.observation_space}"]
+    if environment.max_episode_steps:
+        parts.append(f"{environment.max_episode_steps:,} steps at most")
+    if environment.reward_threshold is not None:
+        parts.append(f"solved at {decimal(environment.reward_threshold)}")
+    return " · ".join(parts)
+
+
+def first_sentence(text: str) -> str:
+    head, dot, _ = text.partition(". ")
+    return head + "." if dot else head
+
+
+_MOST = 200  # nobody scrolls further; the Checkpoints tab has them all
+
+
+class PolicyChoice(NamedTuple):
+    run_id: str
+    text: str
+    detail: str
+    env_id: str
+
+
+def policy_choices(
+    runs: RunsState, *, worker: str = "", env_id: str = "", now: float | None = None
+) -> list[PolicyChoice]:
+    """Of this worker, in this environment; empty is any."""
+    found = []
+    for record in runs.newest_first():
+        is_wanted = worker in ("", record.worker) and env_id in ("", record.env_id)
+        if not record.checkpoint_uri or not is_wanted:
+            continue
+        parts = [record.env_id] if record.env_id else []
+        if record.progress.mean_return is not None:
+            parts.append(f"return {decimal(record.progress.mean_return)}")
+        parts.append(age(record.finished_at or record.updated_at, now))
+        found.append(PolicyChoice(record.run_id, record.run_name, " · ".join(parts), record.env_id))
+        if len(found) == _MOST:
+            break
+    return found

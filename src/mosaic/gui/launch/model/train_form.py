@@ -1,0 +1,285 @@
+"""TrainForm: an algorithm, its parameters, and everything around a training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mosaic.contracts.catalogue import AlgorithmInfo
+from mosaic.contracts.learner import Mode, TrainRequest
+from mosaic.front.command_line import train_words
+from mosaic.front.training_config import Training, parse_seeds, train_document
+from mosaic.gui.forms.model.fields import Choice, Field, FieldKind, field_of, sentence
+from mosaic.gui.launch.model.field_lookup import field_values
+from mosaic.gui.launch.model.launch_form import (
+    Document,
+    Footprint,
+    LaunchForm,
+)
+from mosaic.gui.launch.model.shared_fields import (
+    HYPERPARAMETERS,
+    RUN,
+    WANDB_KEY,
+    frame_fields,
+    gpu_field,
+    id_fields,
+    name_field,
+    queue_fields,
+    recording_fields,
+    resource_fields,
+    tracking_fields,
+    worker_fields,
+)
+from mosaic.gui.state.compatibility import extras_of, fitting_algorithms, misfit
+from mosaic.gui.state.targets import Operation
+from mosaic.gui.state.workbench_state import WorkbenchState
+
+MODE, LIMIT = "fastlane_video_mode", "fastlane_grid_limit"
+_TENSORBOARD_FOLDER = "tensorboard"
+# Parameters that have a control of their own, or are decided by one.
+_TAKEN = ("env_id", "total_timesteps", "seed", "cuda", "track", "tensorboard_dir", "exp_name")
+
+
+class TrainForm(LaunchForm):
+    operation = Operation.TRAIN
+    button = "Train"
+
+    def __init__(self, state: WorkbenchState, worker: str) -> None:
+        super().__init__(state, worker)
+        # What was entered for other algorithms, until they are chosen again.
+        self._put_away: dict[str, dict[str, Any]] = {}
+        self._shown_algorithm = ""
+        self.form.changed.connect(self._on_changed)
+        self.refresh()
+
+    # Algorithms
+
+    @property
+    def algorithms(self) -> list[AlgorithmInfo]:
+        return [
+            item
+            for item in self.state.algorithms
+            if item.worker == self.worker and item.is_available
+        ]
+
+    @property
+    def algorithm(self) -> AlgorithmInfo | None:
+        name = self.form.value("algo") if "algo" in self.form else None
+        return next((item for item in self.algorithms if item.name == name), None)
+
+    def _on_changed(self, name: str) -> None:
+        if name == "algo":
+            self.refresh()
+
+    def refresh(self) -> None:
+        found = self._algorithm_field()
+        if found is None:
+            self.form.set_fields([])
+            return
+        name = str(self.form.entry("algo")) if "algo" in self.form else ""
+        # One that nobody chose gives way to one that fits the environment.
+        is_chosen = "algo" in self.form and self.form.is_changed("algo")
+        if not is_chosen or name not in {choice.value for choice in found.choices}:
+            name = found.default
+        algorithm = next(item for item in self.algorithms if item.name == name)
+        self._switch_parameters(algorithm)
+        self.form.set_fields(
+            self._fields(replace(found, help=sentence(algorithm.summary)), algorithm)
+        )
+
+    def _algorithm_field(self) -> Field | None:
+        available = self.algorithms
+        if not available:
+            return None
+        environment = self.state.environment(self.state.env_id)
+        able = fitting_algorithms(environment, available) if environment is not None else available
+        return Field(
+            "algo",
+            "Algorithm",
+            FieldKind.CHOICE,
+            default=(able or available)[0].name,
+            choices=tuple(Choice(item.name, item.name, item.summary) for item in available),
+            schema={"type": "string"},
+            is_required=True,
+        )
+
+    def _switch_parameters(self, algorithm: AlgorithmInfo) -> None:
+        if algorithm.name == self._shown_algorithm:
+            return
+        own = [item.name for item in self.form.fields if item.section == HYPERPARAMETERS]
+        if self._shown_algorithm:
+            self._put_away[self._shown_algorithm] = self.form.take_out(own)
+        self.form.put_back(self._put_away.pop(algorithm.name, {}))
+        self._shown_algorithm = algorithm.name
+
+    def _fields(self, algo: Field, algorithm: AlgorithmInfo) -> list[Field]:
+        parameters, health = algorithm.parameters, self.state.health
+        extras = extras_of(self.worker_info)
+        grouped = [
+            *recording_fields(parameters),
+            *tracking_fields(parameters, extras),
+            *frame_fields(extras, MODE, LIMIT),
+            name_field(),
+            *worker_fields(extras, Mode.TRAIN, known=TrainRequest.entries.values(), section=RUN),
+            *id_fields(),
+            gpu_field(health),
+            *resource_fields(health),
+            *queue_fields(),
+        ]
+        taken = {*_TAKEN, *(item.name for item in grouped)}
+        steps = parameters.get("total_timesteps", {"type": "integer", "minimum": 1})
+        seed = parameters.get("seed", {}).get("default")
+        own = [
+            field_of(name, schema, section=HYPERPARAMETERS)
+            for name, schema in parameters.items()
+            if name not in taken
+        ]
+        return [
+            algo,
+            replace(field_of("total_timesteps", steps), title="Timesteps", help=""),
+            Field(
+                "seeds",
+                "Seeds",
+                FieldKind.SEEDS,
+                default=None if seed is None else str(seed),
+                help="1..5 or 1,4,9: one run each, side by side",
+                placeholder="by chance",
+            ),
+            *sorted(own, key=lambda item: item.kind is FieldKind.JSON),  # few ever need it
+            *grouped,
+        ]
+
+    # What it starts
+
+    def rules(self, values: Mapping[str, Any]) -> Mapping[str, str]:
+        found = dict(super().rules(values))
+        algorithm = self.algorithm
+        if algorithm is not None:
+            environment = self.state.environment(self.state.env_id)
+            if text := misfit(algorithm, environment, self.state.algorithms):
+                found["algo"] = text
+        return found
+
+    @property
+    def seeds(self) -> list[int]:
+        """None given: the algorithm's own."""
+        text = self.form.value("seeds")
+        return parse_seeds(text) if text else []
+
+    @property
+    def cpus(self) -> int:
+        """Side by side on a CPU each, runs finish sooner than in turn on several CPUs each."""
+        given = self.form.value("cpus")
+        if given is not None:
+            return int(given)
+        if len(self.seeds) > 1 or self.algorithm is None:
+            return 1
+        health = self.state.health
+        wanted = self.algorithm.cpus
+        return min(wanted, health.cpus_total) if health is not None else wanted
+
+    def footprint(self) -> Footprint:
+        algorithm = self.algorithm
+        memory = self.form.value("memory_mb") or (algorithm.memory_mb if algorithm else 0)
+        gpus = int(bool(self.form.value("use_gpu")))
+        return Footprint(max(1, len(self.seeds)), self.cpus, memory, gpus)
+
+    def prepare(self) -> Callable[[], list[Document]]:
+        seeds: list[int | None] = [*self.seeds] or [None]
+        documents = [self._document(seed, is_one_of_several=len(seeds) > 1) for seed in seeds]
+        return lambda: documents
+
+    def _document(self, seed: int | None, is_one_of_several: bool) -> Document:
+        algorithm = self.algorithm
+        assert algorithm is not None  # `problem` said so before
+        value = self.form.value
+        key = self.form.values().get("wandb_api_key")
+        return train_document(
+            Training(
+                algorithm,
+                self.state.env_id,
+                total_timesteps=value("total_timesteps"),
+                seed=seed,
+                is_one_of_several=is_one_of_several,
+                parameters=self._parameters(algorithm),
+                extras=self._extras(algorithm),
+                name=value("run_name") or "",
+                cpus=self.cpus,
+                memory_mb=value("memory_mb"),
+                use_gpu=value("use_gpu"),
+                priority=value("priority") or None,
+                retries=value("retries"),
+                environment={WANDB_KEY: key} if key else {},
+                agent_id=value("agent_id") or "",
+                worker_id=value("worker_id") or "",
+            )
+        )
+
+    def _parameters(self, algorithm: AlgorithmInfo) -> dict[str, Any]:
+        changed = self.form.changed_values(has_secrets=False)
+        found = {
+            name: value
+            for name, value in changed.items()
+            if name in algorithm.parameters and name not in _TAKEN
+        }
+        if changed.get("tensorboard"):
+            found["tensorboard_dir"] = _TENSORBOARD_FOLDER
+        return found
+
+    def _extras(self, algorithm: AlgorithmInfo) -> dict[str, Any]:
+        known = extras_of(self.worker_info)
+        return {
+            name: value
+            for name, value in self.form.changed_values(has_secrets=False).items()
+            if name in known and name not in algorithm.parameters and name != "agent_id"
+        }
+
+    def command_words(self) -> list[str]:
+        algorithm = self.algorithm
+        if algorithm is None:
+            return []
+        changed = self.form.changed_values()
+        is_one = len(self.seeds) == 1
+        return train_words(
+            algorithm.name,
+            self.state.env_id,
+            total_timesteps=changed.get("total_timesteps"),
+            seed=self.seeds[0] if is_one else None,
+            seeds="" if is_one else self.form.value("seeds") or "",
+            parameters=self._parameters(algorithm),
+            extras=self._extras(algorithm),
+            schemas=extras_of(self.worker_info),
+            use_gpu=self.form.value("use_gpu"),
+            variables=[WANDB_KEY] if changed.get("wandb_api_key") else [],
+            name=changed.get("run_name"),
+            agent_id=changed.get("agent_id"),
+            worker_id=changed.get("worker_id"),
+            cpus=changed.get("cpus"),
+            memory_mb=changed.get("memory_mb"),
+            priority=changed.get("priority"),
+            retries=changed.get("retries"),
+        )
+
+    def preset_values(self) -> dict[str, Any]:
+        algorithm = self.algorithm
+        chosen = {"algo": algorithm.name} if algorithm else {}
+        return {**super().preset_values(), **chosen}
+
+    def load(self, values: Mapping[str, Any]) -> list[str]:
+        rest = field_values(values)
+        # First these two: the other fields, and what they are by default, depend on them.
+        env_id, name = rest.pop("env_id", None), rest.pop("algo", None)
+        if isinstance(env_id, str) and env_id:
+            self.state.choose_environment(env_id)
+            self.refresh()
+        refused = []
+        if name in {item.name for item in self.algorithms}:
+            self.form.set("algo", str(name))
+        elif name is not None:
+            refused.append("algo")
+        footprint = self.footprint()
+        for key, usual in (("cpus", footprint.cpus), ("memory_mb", footprint.memory_mb)):
+            if rest.get(key) == usual:
+                del rest[key]  # nobody chose it: it is what every such run once got
+        return [*refused, *self.form.load(rest)]

@@ -1,0 +1,1 @@
+"""The live page without Qt: what it shows and says, and where tiles lie."""

@@ -1,0 +1,1 @@
+"""What a run was started with, and where it comes from."""

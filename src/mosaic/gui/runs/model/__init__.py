@@ -1,0 +1,1 @@
+"""Runs as rows, their order, their logs and their failures. No Qt."""

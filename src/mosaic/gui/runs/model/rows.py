@@ -1,0 +1,271 @@
+"""A run as a row of the table: what stands in each column, and which columns have room."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import time
+from dataclasses import dataclass
+from enum import IntEnum
+
+from mosaic.contracts.metrics import MEAN_RETURN_NAME
+from mosaic.contracts.run_record import Origin, RunRecord
+from mosaic.front.human import age, count, moment
+from mosaic.front.run_words import (
+    elapsed_s,
+    origin_words,
+    remaining_s,
+    speed_of,
+    state_word,
+    steps_text,
+)
+from mosaic.front.training_config import label
+
+NONE = "–"
+_ORIGIN_MARKS = {Origin.SCRIPT: ("script-text-outline",), Origin.IMPORTED: ("import",)}
+_SEED = re.compile(r"(?:^|-)seed(\d+)(?=-|$)")
+_SI = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+class Column(IntEnum):
+    COLOUR = 0
+    STATE = 1
+    NAME = 2
+    ENVIRONMENT = 3
+    PROGRESS = 4
+    ELAPSED = 5
+    REMAINING = 6
+    RETURN = 7
+    SPEED = 8
+    EPISODES = 9
+    STARTED = 10
+    ACTIONS = 11
+
+
+TITLES = {
+    Column.COLOUR: "",
+    Column.STATE: "State",
+    Column.NAME: "Run",
+    Column.ENVIRONMENT: "Environment",
+    Column.PROGRESS: "Progress",
+    Column.ELAPSED: "Elapsed",
+    Column.REMAINING: "Left",
+    Column.RETURN: "Return",
+    Column.SPEED: "Speed",
+    Column.EPISODES: "Episodes",
+    Column.STARTED: "Submitted",
+    Column.ACTIONS: "",
+}
+HELP = {
+    Column.ELAPSED: "Since it started, pauses included",
+    Column.REMAINING: "How long it still takes at its present speed",
+    Column.RETURN: f"Return: {MEAN_RETURN_NAME}",
+    Column.SPEED: (
+        "Environment steps a second: over about the last ten seconds while it runs,"
+        " overall when it is over"
+    ),
+    Column.EPISODES: "Finished training episodes",
+}
+NUMBERS = frozenset(
+    {
+        *(Column.ELAPSED, Column.REMAINING, Column.RETURN, Column.SPEED),
+        *(Column.EPISODES, Column.STARTED),
+    }
+)
+# What these hold changes all the time while a run is going on.
+LIVE = frozenset(
+    {
+        *(Column.PROGRESS, Column.ELAPSED, Column.REMAINING, Column.RETURN),
+        *(Column.SPEED, Column.EPISODES),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    run_id: str
+    word: str
+    name: str
+    environment: str
+    fraction: float | None
+    progress: str
+    note: str  # stands in place of the progress: why a run waits or seems stuck
+    elapsed: str
+    remaining: str
+    mean_return: str
+    speed: str
+    episodes: str
+    started: str
+    marks: tuple[str, ...]  # icons behind the name: where the run comes from, that it is pinned
+
+    def text(self, column: Column) -> str:
+        match column:
+            case Column.STATE:
+                return self.word
+            case Column.NAME:
+                return self.name
+            case Column.ENVIRONMENT:
+                return self.environment
+            case Column.PROGRESS:
+                return self.note or self.progress
+            case Column.ELAPSED:
+                return self.elapsed
+            case Column.REMAINING:
+                return self.remaining
+            case Column.RETURN:
+                return self.mean_return
+            case Column.SPEED:
+                return self.speed
+            case Column.EPISODES:
+                return self.episodes
+            case Column.STARTED:
+                return self.started
+        return ""
+
+
+def row_of(record: RunRecord, now: float | None = None) -> RunRow:
+    at = time.time() if now is None else now
+    progress = record.progress
+    fraction = progress.fraction
+    elapsed, remaining = elapsed_s(record, at), remaining_s(record, at)
+    speed = speed_of(record)
+    return RunRow(
+        run_id=record.run_id,
+        word=state_word(record),
+        name=readable_name(record.run_name, record.env_id),
+        environment=record.env_id or NONE,
+        fraction=fraction,
+        progress=_progress_text(record, fraction),
+        note="" if record.is_over else record.waiting or record.stalled,
+        elapsed=NONE if elapsed is None else clock(elapsed),
+        remaining=NONE if remaining is None else clock(remaining),
+        mean_return=NONE if progress.mean_return is None else return_text(progress.mean_return),
+        speed=NONE if not speed else speed_text(speed),
+        episodes=count(progress.episodes) if progress.episodes else NONE,
+        started=age(record.created_at, at),
+        marks=(*_ORIGIN_MARKS.get(record.origin, ()), *(("pin",) if record.pinned else ())),
+    )
+
+
+def details_of(record: RunRecord) -> str:
+    """For the tooltip of a row: what does not fit into it."""
+    # The id first: a tooltip whose first line has no bracket is never taken for markup.
+    lines = [record.run_id, f"{record.run_name} · {record.worker}"]
+    lines.append(f"submitted {moment(record.created_at)}")
+    if record.progress.steps or record.progress.total_steps:
+        lines.append(steps_text(record))
+    if record.group:
+        lines.append(f"group {record.group}")
+    if record.attempt > 1:
+        lines.append(f"attempt {record.attempt}")
+    for remark in (record.waiting, record.stalled, record.stop_reason):
+        if remark:
+            lines.append(remark)
+    if record.failure is not None and record.failure.message:
+        lines.append(record.failure.message)
+    if origin := origin_words(record):
+        lines.append(origin)
+    if record.pinned:
+        lines.append("pinned: never chosen by `mosaic clean`")
+    return "\n".join(lines)
+
+
+@functools.lru_cache(maxsize=20_000)
+def readable_name(name: str, env_id: str) -> str:
+    """`ppo-CartPole-v1-seed1` as `ppo · CartPole-v1 · s1`; other names stay as they are."""
+    before, found, after = name.partition(label(env_id)) if env_id else (name, "", "")
+    is_whole = bool(found) and before.endswith("-") and (not after or after.startswith("-"))
+    parts = [before[:-1], env_id] if is_whole else []
+    rest = after[1:] if is_whole else name
+    seed = _SEED.search(rest)
+    if seed is None:
+        parts.append(rest)
+    else:
+        parts += [rest[: seed.start()], f"s{seed[1]}", rest[seed.end() :].removeprefix("-")]
+    return " · ".join(part for part in parts if part) or name
+
+
+def clock(seconds: float) -> str:
+    """`00:42`, `1:02:10`, `4 d 03 h`."""
+    if not math.isfinite(seconds) or seconds < 0:
+        return NONE
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole % 3600 // 60
+    if hours >= 100:
+        return f"{hours // 24} d {hours % 24:02} h"
+    if hours:
+        return f"{hours}:{minutes:02}:{whole % 60:02}"
+    return f"{minutes:02}:{whole % 60:02}"
+
+
+def speed_text(per_second: float) -> str:
+    """`18.4k/s`, `523/s`, `0.5/s`."""
+    if not math.isfinite(per_second):
+        return NONE
+    for size, unit in _SI:
+        if per_second >= size * 0.9995:
+            return f"{per_second / size:.1f}{unit}/s"
+    return f"{per_second:.0f}/s" if per_second >= 9.95 else f"{per_second:.1f}/s"
+
+
+def return_text(value: float) -> str:
+    """One decimal, in every row; more only where nothing would be left without."""
+    if not math.isfinite(value):
+        return str(value)
+    for size, unit in _SI:
+        # Thousands have room for another digit.
+        if abs(value) >= (10 * size if unit == "k" else size):
+            return f"{value / size:,.2f}{unit}"
+    if value and abs(value) < 0.05:
+        return f"{value:.1e}"
+    return f"{value:,.1f}"
+
+
+def _progress_text(record: RunRecord, fraction: float | None) -> str:
+    if fraction is not None:
+        # 100 % is kept for runs that really are there.
+        return f"{min(99, int(fraction * 100)) if fraction < 1 else 100} %"
+    return steps_text(record) if record.progress.steps else ""
+
+
+_WIDTHS = {
+    Column.COLOUR: 26,
+    Column.STATE: 104,
+    Column.NAME: 176,
+    Column.ENVIRONMENT: 124,
+    Column.PROGRESS: 120,
+    Column.ELAPSED: 78,
+    Column.REMAINING: 78,
+    Column.RETURN: 78,
+    Column.SPEED: 78,
+    Column.EPISODES: 78,
+    Column.STARTED: 96,
+    Column.ACTIONS: 92,
+}
+# The first goes first when there is too little room; what is not listed stays.
+_GIVING_WAY = (
+    *(Column.EPISODES, Column.ENVIRONMENT, Column.STARTED, Column.REMAINING),
+    *(Column.SPEED, Column.ELAPSED, Column.RETURN),
+)
+# How what is left over is shared out.
+_SHARES = {Column.NAME: 5, Column.ENVIRONMENT: 2, Column.PROGRESS: 3}
+
+
+def column_widths(room: int) -> dict[Column, int]:
+    """Without those that there is no room for; together they fill it."""
+    shown = dict(_WIDTHS)
+    for column in _GIVING_WAY:
+        if sum(shown.values()) <= room:
+            break
+        del shown[column]
+    left = room - sum(shown.values())
+    if left < 0:
+        shown[Column.NAME] = max(80, shown[Column.NAME] + left)
+        return shown
+    shares = {column: share for column, share in _SHARES.items() if column in shown}
+    whole = sum(shares.values())
+    for column, share in shares.items():
+        shown[column] += left * share // whole
+    shown[Column.NAME] += room - sum(shown.values())
+    return shown

@@ -1,0 +1,1 @@
+"""What the window around the panels decides: sizes, words, what the palette finds. No Qt."""

@@ -1,1 +1,0 @@
-"""The centre of the window: one page at a time."""

@@ -1,0 +1,1 @@
+"""Steps and episodes of a run, as they are reported."""

@@ -1,0 +1,1 @@
+"""What a run logs for TensorBoard, and TensorBoard itself on demand."""

@@ -1,0 +1,1 @@
+"""The trials of an Optuna study."""

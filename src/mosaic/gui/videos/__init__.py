@@ -1,0 +1,1 @@
+"""The videos of a run."""

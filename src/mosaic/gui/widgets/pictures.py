@@ -1,0 +1,69 @@
+"""PictureView: one picture, as large as there is room, with its proportions kept."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from mosaic.fastlane.tiling import Picture
+
+_SMALLEST = QSize(160, 120)
+_FRAME_ALPHA = 40
+
+
+class PictureView(QWidget):
+    """One picture, as large as there is room, with its proportions kept."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._image: QImage | None = None
+        self.setMinimumSize(_SMALLEST)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    @property
+    def image(self) -> QImage | None:
+        return self._image
+
+    def show_image(self, image: QImage | None) -> None:
+        self._image = image
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._image is None:
+            return
+        painter = QPainter(self)
+        place = fitted(self._image.width(), self._image.height(), QRectF(self.rect()))
+        # Small pictures of games are grids of pixels: they stay crisp when they grow.
+        is_shrunk = place.width() < self._image.width()
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, is_shrunk)
+        painter.drawImage(place, self._image)
+        # A white picture on a white panel still has an edge.
+        frame = QColor(self.palette().color(QPalette.ColorRole.Text))
+        frame.setAlpha(_FRAME_ALPHA)
+        painter.setPen(frame)
+        painter.drawRect(place.toAlignedRect().adjusted(0, 0, -1, -1))
+        painter.end()
+
+
+def fitted(width: int, height: int, room: QRectF) -> QRectF:
+    """The largest rectangle of these proportions in the middle of the room."""
+    if width <= 0 or height <= 0:
+        return QRectF()
+    scale = min(room.width() / width, room.height() / height)
+    found = QRectF(0, 0, width * scale, height * scale)
+    found.moveCenter(room.center())
+    return found
+
+
+def to_image(picture: Picture) -> QImage:
+    """Shares the picture's bytes, which the image keeps alive; safe in any thread."""
+    image = QImage(
+        picture.pixels,
+        picture.width,
+        picture.height,
+        picture.width * 3,
+        QImage.Format.Format_RGB888,
+    )
+    image._bytes = picture.pixels  # type: ignore[attr-defined]
+    return image

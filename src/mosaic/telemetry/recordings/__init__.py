@@ -1,0 +1,1 @@
+"""What runs recorded of their episodes, enough to simulate each again."""
