@@ -22,10 +22,10 @@ from mosaic.fastlane.layout import EVALUATING
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.gui.application import Application
-from mosaic.gui.live.model.situation import Offer, Screen
+from mosaic.gui.live.model.situation import LiveContent, Offer
 from mosaic.gui.live.page import LivePage
 from mosaic.gui.live.tab import FastLaneTab
-from mosaic.gui.state.live_watch import Watcher
+from mosaic.gui.state.live_watch import LiveViewer
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness, running_daemon
@@ -74,7 +74,7 @@ def page(qtbot: QtBot, lonely: Application, run: RunRecord, segment: LiveSegment
     """Eight environments, all of them seen."""
     made = show(lonely, run)
     segment.show_all(50, Metrics(1000, 10, 1.0, 42.0, 100.0))
-    qtbot.waitUntil(lambda: made.situation.screen is Screen.PICTURES, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: made.situation.content is LiveContent.PICTURES, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: "8 envs" in made.hud.text, timeout=WAIT_MS)
     return made
 
@@ -146,7 +146,7 @@ def test_garbage_is_a_sentence_and_charts_are_offered(
     qtbot: QtBot, page: LivePage, segment: LiveSegment
 ) -> None:
     segment.replace_by(b"garbage")
-    qtbot.waitUntil(lambda: page.situation.screen is Screen.MESSAGE, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.situation.content is LiveContent.MESSAGE, timeout=WAIT_MS)
     assert page.message.title.text() == "Its frames cannot be read"
     assert page.message.offers.offers == (Offer.CHARTS,)
 
@@ -154,7 +154,7 @@ def test_garbage_is_a_sentence_and_charts_are_offered(
 def test_a_run_elsewhere_is_a_sentence(qtbot: QtBot, lonely: Application, tmp_path: Path) -> None:
     page = show(lonely, record(paths={"run_directory": str(tmp_path / "not here")}))
     qtbot.waitUntil(lambda: "another machine" in page.message.title.text(), timeout=WAIT_MS)
-    assert lonely.state.live.watcher is Watcher.NOBODY
+    assert lonely.state.live.watcher is LiveViewer.NOBODY
 
 
 def test_without_a_run_the_newest_is_offered(lonely: Application) -> None:
@@ -298,7 +298,7 @@ def test_the_tab_tells_how_the_centre_watches(
     assert tab.facts.value("Environments") == "8 of 8"
     assert tab.facts.value("Segment") == str(segment.path)
     assert not tab.preview.isVisible() and not tab.button.isEnabled()
-    assert lonely.state.live.watcher is Watcher.CENTRE
+    assert lonely.state.live.watcher is LiveViewer.CENTRE
 
 
 def test_the_tab_watches_by_itself_while_the_centre_does_not(
@@ -313,7 +313,7 @@ def test_the_tab_watches_by_itself_while_the_centre_does_not(
     qtbot.waitUntil(lambda: segment.is_watched, timeout=WAIT_MS)
     lonely.state.show_page(Page.LIVE)
     qtbot.waitUntil(lambda: not tab.preview.isVisible(), timeout=WAIT_MS)
-    assert lonely.state.live.watcher is Watcher.CENTRE
+    assert lonely.state.live.watcher is LiveViewer.CENTRE
 
 
 def test_a_tab_behind_another_one_watches_nothing(
@@ -356,5 +356,5 @@ def test_a_run_whose_process_is_killed_ends_on_the_page(
     qtbot.waitUntil(lambda: page.canvas.painted_pictures > painted + 80, timeout=WAIT_MS)
     os.kill(application.state.live.frames.tiles[0].pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: page.canvas.veil == "ended · failed", timeout=WAIT_MS)
-    assert page.situation.screen is Screen.PICTURES
-    assert application.state.live.watcher is Watcher.NOBODY
+    assert page.situation.content is LiveContent.PICTURES
+    assert application.state.live.watcher is LiveViewer.NOBODY

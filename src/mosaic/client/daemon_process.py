@@ -100,10 +100,10 @@ def ensure_daemon(
             except TrainerUnreachableError as error:
                 problem = error
             else:
-                if _is_the_announced(health, info, home):
+                if _is_announced_daemon(health, info, home):
                     return info
                 if living_daemon(home) == info:  # not merely replaced while we asked
-                    raise _stranger(health, info)
+                    raise _unexpected_daemon(health, info)
         elif may_start:
             if start is None and time.monotonic() >= start_at:
                 start = _Start(home, options)
@@ -128,11 +128,11 @@ def _check_folder(info: DaemonInfo) -> None:
         return  # asking the daemon tells what is wrong
 
 
-def _is_the_announced(health: Health, info: DaemonInfo, home: Home) -> bool:
+def _is_announced_daemon(health: Health, info: DaemonInfo, home: Home) -> bool:
     return health.pid == info.identity.pid and Path(health.home).resolve() == home.root.resolve()
 
 
-def _stranger(health: Health, info: DaemonInfo) -> TrainerUnreachableError:
+def _unexpected_daemon(health: Health, info: DaemonInfo) -> TrainerUnreachableError:
     return TrainerUnreachableError(
         f"A stranger answers on {info.socket}: process {health.pid} of {health.home}, "
         f"where process {info.identity.pid} was expected",

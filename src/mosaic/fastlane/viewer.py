@@ -201,7 +201,7 @@ class Viewer:
         if not written:
             return SlotsView(WAITING, "no environment has been stepped yet", slot_limit=limit)
         slots = tuple(self._slot_view(segment, slot, state) for slot, state in written.items())
-        return SlotsView(*self._judged(list(written.values())), slots, limit)
+        return SlotsView(*self._status(list(written.values())), slots, limit)
 
     def _slot_view(self, segment: Segment, slot: int, state: SlotState) -> SlotView:
         is_new = False
@@ -216,7 +216,7 @@ class Viewer:
     def _broken(self, reason: str | None) -> str:
         return f"{self._path.name} cannot be read: {reason}"
 
-    def _judged(self, states: list[SlotState]) -> tuple[str, str]:
+    def _status(self, states: list[SlotState]) -> tuple[str, str]:
         """Looks into /proc only now and then."""
         now = time.monotonic_ns()
         if now - self._alive_ns >= _LOOK_NS:

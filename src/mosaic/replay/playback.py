@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from mosaic.contracts.replay import EpisodeRecording, EpisodeStart, Moment, ReplayEnvironment
 from mosaic.errors import WorkerError
 from mosaic.replay.messages import array_from
-from mosaic.replay.verdict import Comparison
+from mosaic.replay.verdict import ReplayComparison
 
 
 def recorded_actions(recording: EpisodeRecording) -> Sequence[Any]:
@@ -54,7 +54,7 @@ class Playback:
         self._start = EpisodeStart(dict(recording.start), recording.start_state, actions[:lead])
         self._actions, self._rewards = actions[lead:], recording.rewards[lead:]
         self.steps = len(self._rewards)
-        self.comparison = Comparison(self.steps, episode.terminated, episode.truncated)
+        self.comparison = ReplayComparison(self.steps, episode.terminated, episode.truncated)
         self.position: int | None = None  # None: nowhere, it has to begin
         self.moment = Moment(None, 0.0, False, False)
 

@@ -33,7 +33,7 @@ def impossible_replay(problem: str) -> ReplayVerdict:
     return ReplayVerdict(IMPOSSIBLE, f"cannot be simulated: {problem}")
 
 
-class Comparison:
+class ReplayComparison:
     """Takes note of what each step gave, once for each, in their order."""
 
     def __init__(self, steps: int, terminated: bool, truncated: bool) -> None:

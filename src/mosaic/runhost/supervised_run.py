@@ -109,7 +109,7 @@ class SupervisedRun:
             self.processes.signal_all(signal.SIGSTOP)
         self._is_paused = True
 
-    def resume(self) -> None:
+    def unpause(self) -> None:
         self._refuse_when_ending()
         if self._spec.control == "stdin":
             self._input.send({"command": "resume"})

@@ -56,7 +56,7 @@ class Control:
         self.is_paused = True
         self.needs_attention = True
 
-    def resume(self) -> None:
+    def unpause(self) -> None:
         self.is_paused = False
         self._changed.put(None)
 
@@ -83,7 +83,7 @@ class Control:
         elif name == "pause":
             self.pause()
         elif name == "resume":
-            self.resume()
+            self.unpause()
         elif self.on_command is not None:
             self.on_command(command)
         else:

@@ -12,8 +12,8 @@ from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.tiling import Picture
 from mosaic.gui.live.model.situation import (
+    LiveContent,
     Offer,
-    Screen,
     Situation,
     can_pause,
     is_video_off,
@@ -38,7 +38,7 @@ def of(run: RunRecord, frames: LiveFrames, is_here: bool | None = True) -> Situa
 
 def test_a_run_that_shows_frames() -> None:
     found = of(record(), shown())
-    assert (found.screen, found.veil, found.is_watched) == (Screen.PICTURES, "", True)
+    assert (found.content, found.veil, found.is_watched) == (LiveContent.PICTURES, "", True)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_run_that_shows_frames() -> None:
 )
 def test_a_veil_says_what_is_the_matter(frames: LiveFrames, veil: str) -> None:
     found = of(record(), frames)
-    assert (found.screen, found.veil, found.is_watched) == (Screen.PICTURES, veil, True)
+    assert (found.content, found.veil, found.is_watched) == (LiveContent.PICTURES, veil, True)
 
 
 def test_a_run_the_daemon_says_is_paused_or_stalled() -> None:
@@ -61,7 +61,7 @@ def test_a_run_the_daemon_says_is_paused_or_stalled() -> None:
 
 def test_a_queued_run_says_why_it_waits_and_nobody_watches() -> None:
     found = of(record(state=RunState.INIT, waiting="waiting for 2 CPUs; 1 is free"), LiveFrames())
-    assert found.screen is Screen.MESSAGE and not found.is_watched
+    assert found.content is LiveContent.MESSAGE and not found.is_watched
     assert found.text == "Waiting for 2 CPUs; 1 is free"
 
 
@@ -75,13 +75,13 @@ def test_before_the_first_picture() -> None:
 
 def test_a_segment_that_cannot_be_read_is_looked_at_again() -> None:
     found = of(record(), LiveFrames("broken", "it cannot be read: it is a link"))
-    assert found.screen is Screen.MESSAGE and found.is_watched
+    assert found.content is LiveContent.MESSAGE and found.is_watched
     assert "it is a link" in found.text
 
 
 def test_after_the_end_the_last_picture_stays_with_what_can_be_done() -> None:
     found = of(over(), shown())
-    assert (found.screen, found.veil, found.is_watched) == (Screen.PICTURES, "ended", False)
+    assert (found.content, found.veil, found.is_watched) == (LiveContent.PICTURES, "ended", False)
     assert found.offers == (Offer.REPLAY, Offer.EVALUATE, Offer.RESUME)
     assert of(over(outcome=Outcome.FAILED), shown()).veil == "ended · failed"
 

@@ -6,7 +6,7 @@ import pytest
 
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.gui.live.model.table import connection_word, facts_of, rows_of, why_no_frames
-from mosaic.gui.state.live_watch import LiveFrames, LiveWatch, Tile, Watcher
+from mosaic.gui.state.live_watch import LiveFrames, LiveViewer, LiveWatch, Tile
 from tests.unit.gui.run_samples import over, record
 
 RUN = record().run_id
@@ -20,7 +20,7 @@ def frames(*counts: int) -> LiveFrames:
 @pytest.fixture
 def watch() -> LiveWatch:
     made = LiveWatch()
-    made.begin(Watcher.CENTRE, RUN)
+    made.begin(LiveViewer.CENTRE, RUN)
     return made
 
 
@@ -54,12 +54,12 @@ def test_another_attempt_counts_anew(watch: LiveWatch) -> None:
 
 
 def test_who_was_taken_over_from_ends_nothing(watch: LiveWatch) -> None:
-    watch.begin(Watcher.TAB, RUN)
-    watch.begin(Watcher.CENTRE, RUN)
-    watch.end(Watcher.TAB)
-    assert watch.is_watching(Watcher.CENTRE, RUN)
-    watch.end(Watcher.CENTRE)
-    assert watch.watcher is Watcher.NOBODY
+    watch.begin(LiveViewer.TAB, RUN)
+    watch.begin(LiveViewer.CENTRE, RUN)
+    watch.end(LiveViewer.TAB)
+    assert watch.is_watching(LiveViewer.CENTRE, RUN)
+    watch.end(LiveViewer.CENTRE)
+    assert watch.watcher is LiveViewer.NOBODY
 
 
 def test_a_row_for_each_environment() -> None:

@@ -14,7 +14,7 @@ from mosaic.fastlane.slot_writer import Metrics
 from mosaic.front.catalogue import environments
 from mosaic.gui.play.model.keys import KeyMap
 from mosaic.gui.play.model.plan import (
-    Offer,
+    Alternative,
     PlayPlan,
     Refusal,
     keys_for,
@@ -73,9 +73,12 @@ def test_playback_goes_on_by_itself_and_nobody_acts() -> None:
 def test_what_cannot_be_played_is_refused_with_a_way_out() -> None:
     cheetah = planned(PlayTarget("HalfCheetah-v5", Mode.HUMAN))
     assert isinstance(cheetah, Refusal)
-    assert cheetah.offer is Offer.CHOOSE_POLICY and cheetah.button == "Watch a policy instead"
+    assert (
+        cheetah.alternative is Alternative.CHOOSE_POLICY
+        and cheetah.button == "Watch a policy instead"
+    )
     hybrid = planned(PlayTarget("CartPole-v1", Mode.HYBRID))
-    assert isinstance(hybrid, Refusal) and hybrid.offer is Offer.PLAY_ALONE
+    assert isinstance(hybrid, Refusal) and hybrid.alternative is Alternative.PLAY_ALONE
     agent = planned(PlayTarget("CartPole-v1", Mode.AGENT))
     assert isinstance(agent, Refusal) and "CartPole-v1" in agent.text
     nobody = planned(PlayTarget("CartPole-v1", Mode.HUMAN), OTHER)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from mosaic.replay.verdict import DIFFERS, IDENTICAL, Comparison
+from mosaic.replay.verdict import DIFFERS, IDENTICAL, ReplayComparison
 
 
 def comparison_of(
     pairs: list[tuple[float, float]], *, end: tuple[bool, bool] = (True, False), steps: int = 0
-) -> Comparison:
-    comparison = Comparison(steps or len(pairs), True, False)
+) -> ReplayComparison:
+    comparison = ReplayComparison(steps or len(pairs), True, False)
     for number, (recorded, simulated) in enumerate(pairs, 1):
         is_last = number == len(pairs)
         comparison.add(number, recorded, simulated, *(end if is_last else (False, False)))
@@ -59,7 +59,7 @@ def test_an_early_end_is_a_difference() -> None:
 
 
 def test_steps_seen_again_are_not_counted_again() -> None:
-    comparison = Comparison(3, True, False)
+    comparison = ReplayComparison(3, True, False)
     for step in (1, 2, 1, 2):
         comparison.add(step, 1.0, 0.0, False, False)
     assert (comparison.mismatches, comparison.compared) == (2, 2)

@@ -23,7 +23,7 @@ class FakeRun:
     def pause(self) -> None:
         self.calls.append("pause")
 
-    def resume(self) -> None:
+    def unpause(self) -> None:
         raise CommandError("the run is stopping")
 
     def send(self, line: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ class Reported:
         curve.append(Point(step, value, timestamp))
         self.lines.append(lines.metric(seq, name, number_to_json(value), at=step))
 
-    def go_on_from(self, step: int) -> None:
+    def continue_from(self, step: int) -> None:
         self.lines.append(lines.lifecycle("checkpoint_loaded", len(self.lines), step=step))
         kept = {
             name: [point for point in curve if point.step <= step]
@@ -67,7 +67,7 @@ def reported(draw: st.DrawFn) -> Reported:
             value = chance.choice(VALUES) if strange else chance.gauss(0, 1)
             made.point(names[place % len(names)], at, value)
         if draw(st.booleans()):
-            made.go_on_from(step - draw(st.sampled_from([0, 10, 500, 10_000])))
+            made.continue_from(step - draw(st.sampled_from([0, 10, 500, 10_000])))
             step = max((c[-1].step for c in made.curves.values()), default=0)
     return made
 

@@ -83,7 +83,7 @@ def test_getting_ready_is_not_part_of_the_speed() -> None:
 def test_steps_of_a_loaded_checkpoint_are_not_part_of_the_speed() -> None:
     state = IngestState("run")
     state.measure_rate(0.0)
-    state.go_on_from(1_000_000)
+    state.continue_from(1_000_000)
     state.measure_rate(5.0)
     state.reported_steps = 1_000_300
     state.measure_rate(6.0)
@@ -107,7 +107,7 @@ def test_after_a_pause_all_speeds_are_right_at_once(state: IngestState) -> None:
         state.measure_rate(now + second)
     paused = state.progress([])
     assert (paused.steps_per_second, paused.overall_steps_per_second) == (100.0, 100.0)
-    state.resume(now + 600)
+    state.unpause(now + 600)
     running(state, now + 600, 1, 100)
     progress = state.progress([])
     assert progress.steps_per_second == pytest.approx(100.0)
@@ -128,7 +128,7 @@ def test_the_speed_overall_is_of_all_attempts_and_of_no_checkpoint(state: Ingest
     state.measure_rate(0.0)
     now = running(state, 0.0, 10, 100)
     state.begin_attempt(2, 5000)
-    state.go_on_from(500)
+    state.continue_from(500)
     state.measure_rate(now + 60)
     state.measure_rate(now + 90)  # it took that long to get ready
     running(state, now + 90, 10, 300)
@@ -140,7 +140,7 @@ def test_the_speed_overall_is_of_all_attempts_and_of_no_checkpoint(state: Ingest
 
 def test_steps_go_back_to_those_of_the_checkpoint(state: IngestState) -> None:
     state.take_payload({"steps": 900})
-    state.go_on_from(400)
+    state.continue_from(400)
     assert state.progress([]).steps == 400
     state.attempt_steps = 7
     assert state.progress([]).steps == 407

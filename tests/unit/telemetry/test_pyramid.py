@@ -77,7 +77,7 @@ def test_several_levels_grow_and_shrink_together(tmp_path: Path) -> None:
     written = Reported()
     for step in range(SIZES[3] * 2 + 100):
         written.point("loss", step, math.sin(step))
-    written.go_on_from(SIZES[3] + 5)
+    written.continue_from(SIZES[3] + 5)
     for step in range(SIZES[3] + 6, SIZES[3] * 2 + 70):
         written.point("loss", step, math.cos(step))
     path = stored(tmp_path, written.lines)
@@ -90,7 +90,7 @@ def test_a_metric_that_a_rewind_takes_away_wholly_is_gone(tmp_path: Path) -> Non
     for step in range(200):
         written.point("late", 1000 + step, 1.0)
         written.point("early", step, 1.0)
-    written.go_on_from(500)
+    written.continue_from(500)
     path = stored(tmp_path, written.lines)
     assert set(written.curves) == {"early"}
     assert_pyramids_are_right(path, written.curves)

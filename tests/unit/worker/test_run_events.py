@@ -276,7 +276,7 @@ def test_pause_is_acknowledged_and_blocks_until_resumed(run: Run[SampleConfig]) 
     trainer.start()
     wait_until(lambda: [event["type"] for event in events(run)] == ["run_paused"])
     assert trainer.is_alive()
-    run.control.resume()
+    run.control.unpause()
     trainer.join(timeout=5)
     assert answers == [False]
     assert [event["type"] for event in events(run)] == ["run_paused", "run_resumed"]

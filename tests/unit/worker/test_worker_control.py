@@ -68,7 +68,7 @@ def test_resume_takes_the_attention_away_again(control: Control) -> None:
 def test_stop_during_a_pause_is_not_lost(control: Control) -> None:
     control.pause()
     control.request_stop("user_cancel")
-    control.resume()
+    control.unpause()
     assert control.settle()
 
 

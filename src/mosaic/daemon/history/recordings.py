@@ -110,7 +110,7 @@ class Recordings:
             env_id=recording.env_id or record.env_id,
         )
         if record.origin is Origin.IMPORTED:
-            recording = self._as_allowed(recording, entry, folders, consent)
+            recording = self._limited_to_consent(recording, entry, folders, consent)
         if recording.problem:
             return recording
         if not recording.maker:
@@ -127,7 +127,7 @@ class Recordings:
             return _impossible(recording, "the episode is too long to be sent")
         return recording
 
-    def _as_allowed(
+    def _limited_to_consent(
         self,
         recording: EpisodeRecording,
         entry: WorkerEntry,

@@ -73,10 +73,10 @@ def _upgrade(run_id: str, files: RunFiles) -> None:
     except CorruptStoreError as error:
         if not stored_path(files.journal).exists():
             raise  # nothing to make it from: it stays, for whoever can still read something
-        _make_again(run_id, files, error)
+        _rebuild_store(run_id, files, error)
 
 
-def _make_again(run_id: str, files: RunFiles, reason: CorruptStoreError) -> None:
+def _rebuild_store(run_id: str, files: RunFiles, reason: CorruptStoreError) -> None:
     """The new store takes the place of the old one when it is complete."""
     fresh = files.telemetry.with_name(f".{files.telemetry.name}.tmp")
     for ending in ("", "-wal", "-shm"):  # left by a daemon that died here
@@ -200,7 +200,7 @@ class RunHistory:
         for run_id, answers in itertools.chain.from_iterable(parts):
             if answers is None:
                 await self._summary(run_id)  # nothing stored yet, or no such run
-            found += answers or [_nothing(run_id, name) for name in question.names]
+            found += answers or [_empty_series(run_id, name) for name in question.names]
         return found
 
     def _read_series(
@@ -287,7 +287,7 @@ def _order(text: str) -> EpisodeOrder:
         ) from None
 
 
-def _nothing(run_id: str, name: str) -> MetricSeries:
+def _empty_series(run_id: str, name: str) -> MetricSeries:
     return MetricSeries(run_id, name, (), (), (), (), (), (), (), points=0)
 
 

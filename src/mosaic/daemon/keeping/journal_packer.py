@@ -35,7 +35,7 @@ class JournalPacker:
         self._registry = kept_runs.registry
         self._ending = threading.Event()
         self._postponed: set[str] = set()
-        self._pool = ThreadPoolExecutor(1, "journal packer", initializer=_give_way)
+        self._pool = ThreadPoolExecutor(1, "journal packer", initializer=_lower_priority)
 
     async def serve(self) -> None:
         with self._kept_runs.supervisor.feed.watch() as watcher:
@@ -86,6 +86,6 @@ class JournalPacker:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     """Linux counts priority per thread: trainings come first."""
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)

@@ -47,7 +47,7 @@ class SpecBuilder:
             config_path = self._home.worker_config(record.run_id, slot)
             atomic_write_json(config_path, worker_config(record, config, command))
             attempt = files.attempt(record.attempt)
-            _make_fresh(attempt.directory)
+            _make_empty(attempt.directory)
             atomic_write(attempt.token, random_secrets.token_hex(32).encode())
         except OSError as error:
             raise HomeError(
@@ -127,7 +127,7 @@ def masked_values(kept: Mapping[str, str], config: TrainRunConfig) -> dict[str, 
     }
 
 
-def _make_fresh(directory: Path) -> None:
+def _make_empty(directory: Path) -> None:
     """An attempt begins with an empty folder, whatever an earlier one has put under its name."""
     attempts = directory.parent
     if attempts.is_symlink() or not attempts.is_dir():

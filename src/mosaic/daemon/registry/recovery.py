@@ -91,11 +91,11 @@ def fill_in_lineage(store: RegistryStore, home: Home) -> None:
         row = store.row(run_id)
         # It dates nothing: this is no event in the run's life.
         store.write(
-            row, lineage_columns(_told_lineage(home, run_id)), float(str(row["updated_at"]))
+            row, lineage_columns(_lineage_in_config(home, run_id)), float(str(row["updated_at"]))
         )
 
 
-def _told_lineage(home: Home, run_id: str) -> Lineage | None:
+def _lineage_in_config(home: Home, run_id: str) -> Lineage | None:
     try:
         config = read_json(home.config(run_id))
     except (OSError, ValueError):
@@ -324,10 +324,10 @@ def _set_aside_runs(
 
 def _sound_connection(home: Home) -> tuple[sqlite3.Connection, str, Path | None, bool]:
     """A verified connection, and what was wrong before it could be had."""
-    if problem := _what_is_no_file(home.registry_backup):
+    if problem := _not_a_file(home.registry_backup):
         log.warning("backup.damaged", error=problem)
         _set_aside(home.registry_backup)
-    damage = _what_is_no_file(home.registry)
+    damage = _not_a_file(home.registry)
     if not damage and home.registry.exists() and home.registry.stat().st_size:
         try:
             return _verified(home.registry), "", None, False
@@ -347,7 +347,7 @@ def _sound_connection(home: Home) -> tuple[sqlite3.Connection, str, Path | None,
     return connect(home.registry), damage, quarantined, is_restored
 
 
-def _what_is_no_file(path: Path) -> str:
+def _not_a_file(path: Path) -> str:
     """Of the registry and what SQLite keeps beside it: a folder there would stop every start."""
     for ending in _ENDINGS:
         found = path.with_name(path.name + ending)

@@ -132,7 +132,7 @@ class Supervisor:
         run.exit_commitment = await self._persist("registry", proof)
         # An earlier daemon may have stored what the worker said and died before acting on it.
         recall = partial(self._ingest.recall, run.run_id, run.record.attempt)
-        await self._take_news(run.run_id, recall)
+        await self._take_report(run.run_id, recall)
         verdict = await self._watch_or_examine(run)
         log.info("run.adopted", run_id=run.run_id, fate=verdict.fate, state=run.record.state)
         if verdict.fate is not AttemptFate.ALIVE:
@@ -291,7 +291,7 @@ class Supervisor:
         verdict = plausible_verdict(verdict, run.record.state)
         if verdict.fate in (AttemptFate.LOST, AttemptFate.INTERRUPTED):
             await self.executor.destroy(key)
-        await self._take_news(run.run_id, partial(self._ingest.drain, run.run_id))
+        await self._take_report(run.run_id, partial(self._ingest.drain, run.run_id))
         self._ingest.forget(run.run_id)
         files = self.home.run(run.run_id)
         digest = await asyncio.to_thread(metrics_digest, files.telemetry)
@@ -331,7 +331,7 @@ class Supervisor:
                 self.alarms.pop(alarm, None)
                 return result
 
-    async def _take_news(self, run_id: str, ask: Callable[[], Awaitable[IngestReport]]) -> None:
+    async def _take_report(self, run_id: str, ask: Callable[[], Awaitable[IngestReport]]) -> None:
         """What the journal says; nothing, where journal or store can never be read."""
 
         async def ask_once() -> IngestReport | None:

@@ -28,8 +28,8 @@ from mosaic.gui.live.frame_reader import FrameReader
 from mosaic.gui.live.model.hud import EvaluationFile, hud_of
 from mosaic.gui.live.model.situation import (
     OFFER_TEXTS,
+    LiveContent,
     Offer,
-    Screen,
     Situation,
     can_pause,
     is_paused,
@@ -40,7 +40,7 @@ from mosaic.gui.live.model.situation import (
 from mosaic.gui.live.picture_pane import LiveBar, PicturePane
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
-from mosaic.gui.state.live_watch import LiveFrames, Watcher
+from mosaic.gui.state.live_watch import LiveFrames, LiveViewer
 from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.state.targets import FormTarget, Operation, ReplayTarget
 from mosaic.gui.tabs.desktop import open_file
@@ -366,10 +366,10 @@ class LivePage(StagePage):
             self._reader.stop()
             self._reader.deleteLater()
             self._reader, self._watched = None, None
-            self._state.live.end(Watcher.CENTRE)
+            self._state.live.end(LiveViewer.CENTRE)
         if is_wanted:
             run_id, slots, fps = self._watched = wanted
-            self._state.live.begin(Watcher.CENTRE, run_id)
+            self._state.live.begin(LiveViewer.CENTRE, run_id)
             self._reader = FrameReader(run_id, 0, slots, float(fps), self)
             self._reader.arrived.connect(self._on_frames_arrived)
             self._reader.start()
@@ -394,7 +394,7 @@ class LivePage(StagePage):
         if record is not None:
             self._badge.show_word(state_word(record))
             self.bar.show_paused(is_paused(record), can_pause(record, self._details))
-        has_pictures = situation.screen is Screen.PICTURES
+        has_pictures = situation.content is LiveContent.PICTURES
         self._stack.setCurrentWidget(self.pane if has_pictures else self.message)
         # Nothing to choose where no picture will come any more.
         self.bar.setVisible(is_run and (has_pictures or situation.is_watched))

@@ -21,7 +21,7 @@ from mosaic.gui.live.model.table import (
 )
 from mosaic.gui.live.tile_canvas import TileCanvas
 from mosaic.gui.services.workbench import Workbench
-from mosaic.gui.state.live_watch import LiveFrames, Watcher
+from mosaic.gui.state.live_watch import LiveFrames, LiveViewer
 from mosaic.gui.tabs.model import Row
 from mosaic.gui.tabs.row_table import FactList, RowTable
 from mosaic.gui.tabs.run_tab import TabPage
@@ -110,7 +110,7 @@ class FastLaneTab(TabPage):
         if record is None:
             return
         absence = why_no_frames(record)
-        is_centre = live.is_watching(Watcher.CENTRE, record.run_id)
+        is_centre = live.is_watching(LiveViewer.CENTRE, record.run_id)
         is_seen = self.is_active and self.isVisible() and not self.window().isMinimized()
         if is_seen and self._is_wanted and not absence and not is_centre:
             self._start(record.run_id)
@@ -140,7 +140,7 @@ class FastLaneTab(TabPage):
 
     def _start(self, run_id: str) -> None:
         if self._reader is None:
-            self.workbench.state.live.begin(Watcher.TAB, run_id)
+            self.workbench.state.live.begin(LiveViewer.TAB, run_id)
             self._reader = FrameReader(run_id, 0, _SLOTS, _FPS, self)
             self._reader.arrived.connect(self._on_frames_arrived)
             self._reader.start()
@@ -150,13 +150,13 @@ class FastLaneTab(TabPage):
             self._reader.stop()
             self._reader.deleteLater()
             self._reader = None
-            self.workbench.state.live.end(Watcher.TAB)
+            self.workbench.state.live.end(LiveViewer.TAB)
 
     def _on_frames_arrived(self, frames: LiveFrames) -> None:
         if self.sender() is not self._reader:
             return
         live = self.workbench.state.live
-        if live.watcher is Watcher.TAB:
+        if live.watcher is LiveViewer.TAB:
             live.take(frames, time.monotonic())
         self.preview.show_tiles(frames.tiles)
 

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from mosaic.gui.play.game_panel import GamePanel
-from mosaic.gui.play.model.plan import Offer, Refusal, plan_play
+from mosaic.gui.play.model.plan import Alternative, Refusal, plan_play
 from mosaic.gui.play.session import Phase, PlaySession
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice, Severity
@@ -254,8 +254,11 @@ class PlayPage(StagePage):
             text = f"{refusal.title}. {refusal.text}"
             self._workbench.state.say(Notice(text, Severity.BAD, seconds=0))
             return
-        action = {Offer.CHOOSE_POLICY: self._choose_policy, Offer.PLAY_ALONE: self._play_alone}
-        choices = [(refusal.button, action[refusal.offer])] if refusal.offer else []
+        action = {
+            Alternative.CHOOSE_POLICY: self._choose_policy,
+            Alternative.PLAY_ALONE: self._play_alone,
+        }
+        choices = [(refusal.button, action[refusal.alternative])] if refusal.alternative else []
         self._show(refusal.title, refusal.text, *choices, icon="keyboard-off-outline")
 
     def _show(

@@ -98,14 +98,14 @@ class RunActions:
     def resume(self, run_id: str) -> None:
         """One that was stopped goes on at once; for a finished one the form asks how far."""
 
-        def go_on(record: RunRecord) -> None:
+        def start(record: RunRecord) -> None:
             if rerun.was_cut_short(record):
                 self.submit([rerun.resume_config(record)])
             else:
                 policy = rerun.policy_of(record)
                 self._state.ask_form(FormTarget(Operation.RESUME, policy))
 
-        self._read([run_id], lambda records: self._guarded(lambda: go_on(records[0])))
+        self._read([run_id], lambda records: self._guarded(lambda: start(records[0])))
 
     def evaluate(self, run_id: str) -> None:
         def ask(record: RunRecord) -> None:

@@ -50,7 +50,7 @@ def live_frames_of(view: SlotsView) -> LiveFrames:
 _WINDOW_S = 5.0
 
 
-class Watcher(StrEnum):
+class LiveViewer(StrEnum):
     NOBODY = ""
     CENTRE = "centre"
     TAB = "tab"
@@ -64,7 +64,7 @@ class _Sample(NamedTuple):
 
 class LiveWatch:
     def __init__(self) -> None:
-        self.watcher = Watcher.NOBODY
+        self.watcher = LiveViewer.NOBODY
         self.run_id = ""
         self.frames = LiveFrames()
         self._samples: deque[_Sample] = deque()
@@ -72,17 +72,17 @@ class LiveWatch:
         self._last: dict[int, int] = {}  # slot: number of the frame that arrived last
         self._dropped = 0
 
-    def begin(self, watcher: Watcher, run_id: str) -> None:
+    def begin(self, watcher: LiveViewer, run_id: str) -> None:
         self.watcher, self.run_id = watcher, run_id
         self.frames = LiveFrames()
         self._start_counting()
 
-    def end(self, watcher: Watcher) -> None:
+    def end(self, watcher: LiveViewer) -> None:
         """Of whoever has been taken over from meanwhile, nothing ends."""
         if watcher is self.watcher:
-            self.watcher = Watcher.NOBODY
+            self.watcher = LiveViewer.NOBODY
 
-    def is_watching(self, watcher: Watcher, run_id: str) -> bool:
+    def is_watching(self, watcher: LiveViewer, run_id: str) -> bool:
         return (watcher, run_id) == (self.watcher, self.run_id)
 
     def take(self, frames: LiveFrames, now: float) -> None:

@@ -77,7 +77,7 @@ class EpisodePlace:
         self.step = 0
         self.may_begin_anew = True
 
-    def go_on_from(self, step: int) -> None:
+    def continue_from(self, step: int) -> None:
         """A checkpoint was loaded."""
         self.step = max(0, min(step, MAX_COUNT))
         self.may_begin_anew = False
@@ -109,7 +109,7 @@ def place_stored(connection: sqlite3.Connection) -> EpisodePlace:
             case str(payload):
                 step = loaded_step(msgspec.json.decode(payload))
                 if step is not None:
-                    run.go_on_from(step)
+                    run.continue_from(step)
                     _uncount(connection, cursor, step)
             case (seq, timestamp, total_reward, steps, terminated, truncated, metadata):
                 facts = facts_of(metadata)

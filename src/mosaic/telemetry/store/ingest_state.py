@@ -126,7 +126,7 @@ class IngestState:
         if self.paused_since is not None:
             if self.rate_last_time is None or steps <= self.rate_last_steps:
                 return
-            self.resume(now)  # it goes on without having said so
+            self.unpause(now)  # it goes on without having said so
         now -= self.paused_s
         last, mark = self.rate_last_time, self.rate_mark_time
         if last is None or mark is None or now < last:  # at first, and when the clock was set back
@@ -148,12 +148,12 @@ class IngestState:
         if self.paused_since is None:
             self.paused_since = now
 
-    def resume(self, now: float) -> None:
+    def unpause(self, now: float) -> None:
         if self.paused_since is not None:
             self.paused_s += max(0.0, now - self.paused_since)
             self.paused_since = None
 
-    def go_on_from(self, step: int) -> None:
+    def continue_from(self, step: int) -> None:
         """A checkpoint was loaded: its steps are done, but not at this attempt's speed."""
         self.resumed_from = self.reported_steps = _count(step)
         self.attempt_steps = 0

@@ -294,12 +294,12 @@ class Batch:
                 self._count_steps()
                 state.pause(event.timestamp)
             case EventType.RUN_RESUMED:
-                state.resume(event.timestamp)
+                state.unpause(event.timestamp)
             case EventType.CHECKPOINT_LOADED if (step := loaded_step(payload)) is not None:
                 self._count_steps()
                 self.rewinds.append((cursor, step))
-                self._place.go_on_from(step)
-                state.go_on_from(step)
+                self._place.continue_from(step)
+                state.continue_from(step)
         self.notices.append(notice)
 
     def _count_steps(self) -> None:

@@ -44,7 +44,7 @@ class BlockingHistory:
         self._is_closed = True
 
     def metrics(self, run_id: str) -> list[MetricInfo]:
-        return self._awaited(self._client.metrics(run_id))
+        return self._wait_for(self._client.metrics(run_id))
 
     def series(
         self,
@@ -54,9 +54,9 @@ class BlockingHistory:
         last_step: int | None = None,
         buckets: int = 0,
     ) -> list[MetricSeries]:
-        return self._awaited(self._client.series(run_ids, names, first_step, last_step, buckets))
+        return self._wait_for(self._client.series(run_ids, names, first_step, last_step, buckets))
 
-    def _awaited(self, asking: Coroutine[Any, Any, T]) -> T:
+    def _wait_for(self, asking: Coroutine[Any, Any, T]) -> T:
         if self._is_closed:
             asking.close()
             raise MosaicError("nobody waits for this comparison any more")

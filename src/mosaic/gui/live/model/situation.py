@@ -19,7 +19,7 @@ from mosaic.gui.state.possible_actions import may_have_episodes
 _MODE_FIELDS = ("video_mode", "fastlane_video_mode")
 
 
-class Screen(StrEnum):
+class LiveContent(StrEnum):
     MESSAGE = "message"
     PICTURES = "pictures"
 
@@ -47,7 +47,7 @@ OFFER_TEXTS = {
 
 @dataclass(frozen=True)
 class Situation:
-    screen: Screen
+    content: LiveContent
     icon: str = "grid"
     title: str = ""
     text: str = ""
@@ -63,7 +63,7 @@ def situation_without_run(has_runs: bool) -> Situation:
     else:
         text = "A run that trains shows its environments here, live, side by side."
         offer = Offer.TRAIN
-    return Situation(Screen.MESSAGE, "grid", "No run selected", text, offers=(offer,))
+    return Situation(LiveContent.MESSAGE, "grid", "No run selected", text, offers=(offer,))
 
 
 def situation_of(
@@ -72,7 +72,7 @@ def situation_of(
     """`details` is the whole record, once it is known; `is_here`: its files are on this machine."""
     if is_here is False:
         return Situation(
-            Screen.MESSAGE,
+            LiveContent.MESSAGE,
             "lan-disconnect",
             "This run is on another machine",
             "Frames stay where the run is: `mosaic gui` or `mosaic frames` show them there.",
@@ -82,7 +82,7 @@ def situation_of(
         return _over(record, details, frames)
     if is_video_off(details):
         return Situation(
-            Screen.MESSAGE,
+            LiveContent.MESSAGE,
             "video-off-outline",
             "This run shows no frames",
             "Its live view was switched off when it was started. Curves and figures go on.",
@@ -90,10 +90,10 @@ def situation_of(
         )
     if record.state is RunState.INIT:
         text = _sentence(record.waiting) if record.waiting else "It starts as soon as it can."
-        return Situation(Screen.MESSAGE, "clock-outline", "Waits in the queue", text)
+        return Situation(LiveContent.MESSAGE, "clock-outline", "Waits in the queue", text)
     if frames.status == BROKEN:
         return Situation(
-            Screen.MESSAGE,
+            LiveContent.MESSAGE,
             "image-broken-variant",
             "Its frames cannot be read",
             f"{_sentence(frames.message)}. The run itself is not touched by this.",
@@ -102,13 +102,13 @@ def situation_of(
         )
     if not frames.has_picture:
         return Situation(
-            Screen.MESSAGE,
+            LiveContent.MESSAGE,
             "image-search-outline",
             "Waits for its first picture",
             _doing(record, frames),
             is_watched=True,
         )
-    return Situation(Screen.PICTURES, veil=_veil(record, frames), is_watched=True)
+    return Situation(LiveContent.PICTURES, veil=_veil(record, frames), is_watched=True)
 
 
 def is_video_off(details: RunRecord | None) -> bool:
@@ -133,12 +133,12 @@ def _settings(details: RunRecord) -> Iterator[dict[str, Any]]:
 def _over(record: RunRecord, details: RunRecord | None, frames: LiveFrames) -> Situation:
     offers = offers_after(record, details)
     if frames.has_picture:
-        return Situation(Screen.PICTURES, veil=ended_text(record), offers=offers)
+        return Situation(LiveContent.PICTURES, veil=ended_text(record), offers=offers)
     has_episodes = Offer.REPLAY in offers
     text = f"The run is over ({state_word(record)})."
     if has_episodes:
         text += " Its recorded episodes can be played again."
-    return Situation(Screen.MESSAGE, "history", "No live frames any more", text, offers=offers)
+    return Situation(LiveContent.MESSAGE, "history", "No live frames any more", text, offers=offers)
 
 
 def offers_after(record: RunRecord, details: RunRecord | None) -> tuple[Offer, ...]:

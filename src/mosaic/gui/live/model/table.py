@@ -7,7 +7,7 @@ from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.settings import read_settings
 from mosaic.gui.live.model.hud import number_text, rate_text, short_count
 from mosaic.gui.live.model.situation import is_video_off
-from mosaic.gui.state.live_watch import LiveFrames, LiveWatch, Watcher
+from mosaic.gui.state.live_watch import LiveFrames, LiveViewer, LiveWatch
 from mosaic.gui.tabs.model import Column, Row
 
 COLUMNS = (
@@ -44,7 +44,7 @@ def rows_of(frames: LiveFrames) -> list[Row]:
 
 def facts_of(record: RunRecord, watch: LiveWatch, now: float) -> list[Fact]:
     """One line each; those about watching are empty while nobody does."""
-    is_watched = watch.run_id == record.run_id and watch.watcher is not Watcher.NOBODY
+    is_watched = watch.run_id == record.run_id and watch.watcher is not LiveViewer.NOBODY
     frames = watch.frames if watch.run_id == record.run_id else LiveFrames()
     shown, made, dropped = NOTHING, NOTHING, NOTHING
     if is_watched:
@@ -68,7 +68,7 @@ def connection_word(record: RunRecord, watch: LiveWatch) -> str:
     """Of `mosaic.fastlane.viewer`, or why nobody looks."""
     if record.is_over:
         return "ended"
-    if watch.run_id != record.run_id or watch.watcher is Watcher.NOBODY:
+    if watch.run_id != record.run_id or watch.watcher is LiveViewer.NOBODY:
         return "not watched"
     return watch.frames.status
 
@@ -80,11 +80,11 @@ def has_frames(record: RunRecord) -> bool:
 
 def watching_text(record: RunRecord, watch: LiveWatch) -> str:
     """What the word means, or who it is that watches."""
-    if watch.run_id != record.run_id or watch.watcher is Watcher.NOBODY:
+    if watch.run_id != record.run_id or watch.watcher is LiveViewer.NOBODY:
         return "Nothing is rendered while nobody watches."
     if watch.frames.message:
         return f"{watch.frames.message[:1].upper()}{watch.frames.message[1:]}."
-    if watch.watcher is Watcher.CENTRE:
+    if watch.watcher is LiveViewer.CENTRE:
         return "The centre shows it: the figures are those of the large picture."
     return "Shown here, a few times a second."
 

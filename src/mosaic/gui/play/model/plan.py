@@ -18,7 +18,7 @@ IDLE_LIMIT_S = 120.0
 SIGN_OF_LIFE_S = 20.0
 
 
-class Offer(StrEnum):
+class Alternative(StrEnum):
     """What can be done instead."""
 
     NOTHING = ""
@@ -26,9 +26,9 @@ class Offer(StrEnum):
     PLAY_ALONE = "play_alone"
 
 
-OFFER_TEXTS = {
-    Offer.CHOOSE_POLICY: "Watch a policy instead",
-    Offer.PLAY_ALONE: "Play without a policy",
+ALTERNATIVE_TEXTS = {
+    Alternative.CHOOSE_POLICY: "Watch a policy instead",
+    Alternative.PLAY_ALONE: "Play without a policy",
 }
 
 
@@ -36,12 +36,12 @@ OFFER_TEXTS = {
 class Refusal:
     title: str
     text: str
-    offer: Offer = Offer.NOTHING
-    offer_text: str = ""
+    alternative: Alternative = Alternative.NOTHING
+    alternative_text: str = ""
 
     @property
     def button(self) -> str:
-        return self.offer_text or OFFER_TEXTS.get(self.offer, "")
+        return self.alternative_text or ALTERNATIVE_TEXTS.get(self.alternative, "")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def plan_play(
     if target.policy is None and target.mode is not Mode.HUMAN:
         return _without_policy(target, key_map)
     if target.mode is Mode.HUMAN and isinstance(key_map, NotPlayable):
-        return Refusal("Not with a keyboard", key_map.reason, Offer.CHOOSE_POLICY)
+        return Refusal("Not with a keyboard", key_map.reason, Alternative.CHOOSE_POLICY)
     worker = _worker_of(target, workers)
     if isinstance(worker, Refusal):
         return worker
@@ -138,13 +138,13 @@ def _without_policy(target: PlayTarget, key_map: KeyMap | NotPlayable) -> Refusa
         return Refusal(
             "Hybrid needs a policy",
             "Choose a trained one under Use trained: it plays, and you take over when you like.",
-            Offer.PLAY_ALONE,
+            Alternative.PLAY_ALONE,
         )
     return Refusal(
         "Which policy shall play?",
         f"Choose one that was trained on {target.env_id}: under Use trained, or a run's"
         " Checkpoints.",
-        Offer.CHOOSE_POLICY,
+        Alternative.CHOOSE_POLICY,
         "Choose a policy",
     )
 
