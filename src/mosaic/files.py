@@ -56,7 +56,7 @@ def atomic_write_json(path: Path, value: Any, mode: int = 0o600) -> None:
 def read_json(path: Path) -> Any | None:
     """The parsed file, or None when it does not exist; ValueError when it is no JSON.
 
-    OSError for what is no plain file: a pipe that lies there in its place would hold us up.
+    OSError for anything but a plain file: a pipe that lies there in its place would hold us up.
     """
     try:
         return parse_json(read_regular(path, MOST_JSON_BYTES))
@@ -84,8 +84,8 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
 def read_bounded(path: Path, most_bytes: int) -> bytes | None:
     """A file that anybody may have put there; None when there is none.
 
-    Raises CorruptStoreError for what is no plain file of that size, OSError only for what may be
-    over in a moment.
+    Raises CorruptStoreError for anything but a plain file of that size, and OSError only for what
+    may be over in a moment.
     """
     try:
         return read_regular(path, most_bytes, follow_links=False)

@@ -27,7 +27,7 @@ class NotPrivateError(PermissionError):
 
 
 def file_problem(status: os.stat_result) -> str | None:
-    """Why this is no file that only we can read and write, or None."""
+    """Why this is not a file that only we can read and write, or None."""
     if not stat.S_ISREG(status.st_mode):
         return "it is no regular file"
     if status.st_uid != os.geteuid():
@@ -77,11 +77,11 @@ class PrivateFolder:
 
     def files(self) -> list[str]:
         """Names of the regular files that are ours; not of links, whatever they point at."""
-        names = os.listdir(self.fd)  # noqa: PTH208 (a descriptor is no path)
+        names = os.listdir(self.fd)  # noqa: PTH208 (a descriptor is not a path)
         return [name for name in names if self._is_own_file(name)]
 
     def read(self, name: str, max_bytes: int) -> bytes:
-        """Raises NotPrivateError when it is no file of ours, OSError otherwise."""
+        """Raises NotPrivateError when it is not a file of ours, OSError otherwise."""
         fd = os.open(name, _OPEN_FILE, dir_fd=self.fd)
         try:
             if problem := file_problem(os.fstat(fd)):

@@ -35,7 +35,7 @@ class FrozenTower:
         self.outputs: list[Array] = []
 
     def freeze(self, rows: int) -> None:
-        """Take the weights as they are now, for inputs of so many rows."""
+        """Take the current weights, for inputs of this many rows."""
         self.weights = [layer.weight.T.copy() for layer in self.linears]
         self.biases = [np.tile(layer.bias, (rows, 1)) for layer in self.linears]
         self.outputs = [np.empty_like(bias) for bias in self.biases]

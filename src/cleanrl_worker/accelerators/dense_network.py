@@ -15,7 +15,7 @@ from cleanrl_worker.kit.optimizers import weight_views
 Array = NDArray[np.float32]
 
 _MANY_ROWS = 32
-# With many rows, a contiguous copy of the transpose is worth its making up to so many weights.
+# With many rows, a contiguous copy of the transpose is worth its making up to this many weights.
 _FEW_WEIGHTS = 4096
 
 

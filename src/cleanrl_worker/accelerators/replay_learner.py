@@ -180,7 +180,7 @@ class TowersLearner(ABC):
             self.heads.evaluate = graphed(self.heads.evaluate, ())
 
     def bootstrapped(self, next_values: Tensor) -> Tensor:
-        """The critics' targets (batch, 1). A truncated episode goes on; a terminated one does not.
+        """The critics' targets (batch, 1). Truncated episodes continue, terminated ones do not.
 
         Changes `next_values`.
         """

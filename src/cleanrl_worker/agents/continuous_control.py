@@ -39,7 +39,7 @@ class ActionRange:
 
     @classmethod
     def of(cls, space: gymnasium.Space[Any]) -> ActionRange:
-        """Raises ConfigError when it is no box with bounds."""
+        """Raises ConfigError when it is not a box with bounds."""
         low, high = getattr(space, "low", None), getattr(space, "high", None)
         if low is None or high is None or low.ndim != 1 or not np.isfinite([low, high]).all():
             raise ConfigError(

@@ -8,7 +8,7 @@ from cleanrl_worker.agents.actor_critic import TrunkActorCritic
 from cleanrl_worker.agents.layers import layer_init, scaled_image
 
 FEATURES = 128
-# A view is no picture: its bytes are codes of objects, colours and states, none above 10. Divided
+# A view is not a picture: its bytes encode objects, colours and states, none above 10. Divided
 # by 255 they would be so small that learning takes several times as long.
 LARGEST_CODE = 10.0
 

@@ -184,7 +184,7 @@ class C51Learner:
     ) -> Tensor:
         """One step down the cross entropy with the target's distribution of the best next action.
 
-        Only a terminated episode is worth nothing beyond its end; a truncated one would go on.
+        Only a terminated episode is worth nothing beyond its end; a truncated one would continue.
         Returns the loss and the mean value of the actions taken.
         """
         rows = torch.arange(len(rewards), device=self.device)

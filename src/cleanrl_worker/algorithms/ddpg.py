@@ -171,7 +171,7 @@ class DDPGLearner:
         with torch.no_grad():
             next_actions = self.target_actor(next_observations)
             next_values = self.target_critic(next_observations, next_actions).squeeze(1)
-            # A truncated episode goes on; a terminated one does not.
+            # A truncated episode continues; a terminated one does not.
             targets = rewards + self.arguments.gamma * (1.0 - terminated) * next_values
         values = self.critic(observations, actions).squeeze(1)
         critic_loss = mse_loss(values, targets)

@@ -164,7 +164,7 @@ class DQNLearner:
     ) -> Tensor:
         """One step down the squared distance to the reward and the target's best next value.
 
-        Only a terminated episode is worth nothing beyond its end; a truncated one would go on.
+        Only a terminated episode is worth nothing beyond its end; a truncated one would continue.
         Returns the loss and the mean value of the actions taken.
         """
         with torch.no_grad():

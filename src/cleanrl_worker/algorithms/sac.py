@@ -178,7 +178,7 @@ class SACLearner:
             next_actions, log_probability = sample_actions(self.actor, next_observations)
             lowest = self.lowest_value(self.target_critics, next_observations, next_actions)
             next_values = lowest - self.alpha() * log_probability
-            # A truncated episode goes on; a terminated one does not.
+            # A truncated episode continues; a terminated one does not.
             targets = rewards + arguments.gamma * (1.0 - terminated) * next_values
         first, second = (critic(observations, actions).squeeze(1) for critic in self.critics)
         first_loss, second_loss = mse_loss(first, targets), mse_loss(second, targets)

@@ -180,7 +180,7 @@ class TD3Learner:
         parts = [torch.from_numpy(part).to(self.device) for part in batch]
         observations, next_observations, actions, rewards, terminated = parts
         with torch.no_grad():
-            # Actions nearby count as well, so a critic's narrow error is no goal for the policy.
+            # Actions nearby count as well, so a critic's narrow error is not a goal for the policy.
             noise = torch.randn_like(actions) * self.arguments.policy_noise
             noise = noise.clamp(-self.arguments.noise_clip, self.arguments.noise_clip)
             next_actions = self.target_actor(next_observations) + noise * self.actor.action_scale
@@ -188,7 +188,7 @@ class TD3Learner:
             next_values = torch.minimum(
                 *(critic(next_observations, next_actions) for critic in self.target_critics)
             ).squeeze(1)
-            # A truncated episode goes on; a terminated one does not.
+            # A truncated episode continues; a terminated one does not.
             targets = rewards + self.arguments.gamma * (1.0 - terminated) * next_values
         first, second = (critic(observations, actions).squeeze(1) for critic in self.critics)
         first_loss, second_loss = mse_loss(first, targets), mse_loss(second, targets)

@@ -70,7 +70,7 @@ class EnvBatch(ABC):
     exactness: str = EXACT  # or UP_TO_RESET: what a resumed training can promise
     observations: Array  # the current ones, after `reset`, `step` and `load_state_dict`
     view: LiveView = _NOTHING_TO_SEE  # looked at in every step
-    # Told which environment is about to be reset by itself: the last chance to look at it.
+    # Called with the environment about to reset itself: the last chance to look at it.
     before_reset: Callable[[int], None] = staticmethod(lambda index: None)
     _clock = 0  # steps of each environment so far
 
@@ -84,17 +84,17 @@ class EnvBatch(ABC):
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on exactly here: tensors, arrays and JSON values only."""
+        """Everything needed to continue exactly here: tensors, arrays and JSON values only."""
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
+        """Continue where `state_dict` was taken."""
 
     @abstractmethod
     def close(self) -> None: ...
 
     def render(self, index: int) -> Array:
-        """What one of them looks like now, RGB. Does not change how it goes on."""
+        """What one of them looks like now, RGB. Does not change how it continues."""
         raise WorkerError(f"environments stepped by {self.vectorization!r} cannot be drawn")
 
     def open_view(self, settings: Settings, note: Note) -> None:
@@ -103,7 +103,7 @@ class EnvBatch(ABC):
         self.view = LiveView(settings, renders, note)
 
     def show_paused(self, is_paused: bool) -> None:
-        """Whoever watches knows why nothing moves."""
+        """Tells viewers why nothing moves."""
         self.view.steps = self._clock
         self.view.show_paused(is_paused)
 

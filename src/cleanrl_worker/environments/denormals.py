@@ -1,6 +1,6 @@
 """Whether this thread counts numbers below 1e-308 as zero, which a training does and replays must.
 
-`torch.set_flush_denormal` sets it, but a replay shall not need torch.
+`torch.set_flush_denormal` sets it, but a replay must not need torch.
 """
 
 from __future__ import annotations

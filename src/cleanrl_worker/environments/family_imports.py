@@ -53,7 +53,7 @@ def _quieten_libraries() -> None:
 def import_package(module: str, install_command: str, needed_by: str) -> Any:
     try:
         with warnings.catch_warnings():
-            # Not ours to mend, and where warnings are errors Box2D's crash the interpreter.
+            # Not ours to fix, and where warnings are errors Box2D's crash the interpreter.
             warnings.simplefilter("ignore", DeprecationWarning)
             return importlib.import_module(module)
     except ImportError as error:

@@ -88,8 +88,8 @@ class LiveView:
         for tap, index, render in self._shown:
             if tap.is_due:
                 if index in self._cold:
-                    # Drivers and fonts are loaded once. The tap shall not take that for the price
-                    # of a frame, or the next one would have to wait for seconds.
+                    # Drivers and fonts are loaded once. The tap must not take that for the cost of
+                    # a frame, or the next one would have to wait for seconds.
                     self._cold.discard(index)
                     with suppress(Exception):  # the tap meets it again and says so
                         render()
@@ -118,7 +118,7 @@ class LiveView:
 
 
 def note_each_cause_once(note: Note) -> Note:
-    """What one environment cannot do the others cannot either: it need not be said of each."""
+    """What one environment cannot do, the others cannot either: say it once."""
     told: set[str] = set()
 
     def tell(text: str) -> None:

@@ -98,7 +98,7 @@ class LoopBatch(EnvBatch):
     ) -> None:
         total, length = self._returns[index], self._clock - self._began[index]
         if self._reports_episodes:
-            if "episode" not in info:  # a life was lost, the game goes on
+            if "episode" not in info:  # a life was lost, the game continues
                 return
             total, length = info["episode"]["r"], info["episode"]["l"]
         self.view.add_episode(index, float(total))

@@ -37,7 +37,7 @@ class Snapshots(ABC):
 
     @abstractmethod
     def put_back(self, saved: Mapping[str, Any], observation: Array, total_reward: float) -> bool:
-        """Go on where `saved` was taken, when the last observation and the return were these.
+        """Continue where `saved` was taken, when the last observation and the return were these.
 
         False when it cannot be done; the environment must then be reset.
         """

@@ -72,8 +72,8 @@ def run_batched_evaluation(
 
     A batch that is stopped halfway counts for nothing: its short episodes have ended and its long
     ones have not, so its metrics would be wrong. The same evaluation, started again in the same
-    directory, goes on after its last complete batch. `recording` is the file in which episodes are
-    recorded.
+    directory, continues after its last complete batch. `recording` is the file in which episodes
+    are recorded.
     """
     with ExitStack() as resources:
         envs = make_envs(source, plan)

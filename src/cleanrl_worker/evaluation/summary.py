@@ -16,7 +16,7 @@ from mosaic.files import atomic_write_json, read_json
 from mosaic.logs import get_logger
 from mosaic.worker import to_json
 
-# A repeated evaluation may go on for days, and each batch writes the file anew.
+# A repeated evaluation may continue for days, and each batch writes the file anew.
 MAX_HISTORY = 1000
 
 log = get_logger(__name__)
@@ -99,7 +99,7 @@ def summarize(
 
 
 class SummaryFile:
-    """`{"latest": …, "history": […]}`; goes on where an earlier attempt of the run ended."""
+    """`{"latest": …, "history": […]}`; continues where an earlier attempt of the run ended."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE_NAME

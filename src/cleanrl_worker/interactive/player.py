@@ -70,13 +70,13 @@ class _NoListener:
 
 
 class SeedError(ValueError):
-    """What was given is no seed."""
+    """What was given is not a seed."""
 
 
 class Player:
     """`answer` gives the messages for one command; a wrong command gives an `error`.
 
-    Each episode has a seed of its own, so that any of them can be played again by itself.
+    Each episode has a seed of its own, so that any of them can be replayed by itself.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class AtariGame(gymnasium.Wrapper[Any, Any, Any, Any]):
     in colour; here only the two that are needed are fetched, in grey.
 
     Outside training an episode is the whole game and rewards are the game's; after a lost life
-    the game goes on as it does in training, so that the policy meets what it knows.
+    the game continues as it does in training, so that the policy meets what it knows.
 
     `info["episode"]` = {"r": score, "l": raw frames} when a whole game is over, and only then.
     Own state, for snapshots: `lives`, `game_over`, `score` and the frames. The no-ops are drawn

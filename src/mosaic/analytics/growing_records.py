@@ -3,7 +3,7 @@
 The offset says up to where the file has been used; a record whose end is not written yet waits.
 The bytes at the start and just before the offset are remembered: when they are not there any more,
 the file is another one (truncated, replaced) and is read from its start again. A copy with the same
-bytes, as rsync leaves it, simply goes on.
+bytes, as rsync leaves it, simply continues.
 """
 
 from __future__ import annotations

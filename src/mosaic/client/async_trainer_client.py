@@ -188,7 +188,7 @@ class AsyncTrainerClient:
             raise TimeoutError(f"run {run_id} is not over after {timeout} s") from None
         return await self.get_run(run_id)
 
-    # Streams: each goes on, without gap or repetition, when the daemon dies and comes back.
+    # Streams: each continues, without gap or repetition, when the daemon dies and comes back.
 
     def watch(self, run_ids: Iterable[str] = ()) -> AsyncGenerator[RunRecord, None]:
         """These runs (or all) as they are, then each change; never ends by itself."""
@@ -221,7 +221,7 @@ class AsyncTrainerClient:
     ) -> list[MetricSeries]:
         """Curves, run by run and in each run name by name; empty where a run has none.
 
-        With `buckets`, each in at most so many stretches of low, high and mean; without, all
+        With `buckets`, each in at most this many stretches of low, high and mean; without, all
         points.
         """
         wanted = SeriesRange(first_step, last_step, buckets)
@@ -254,7 +254,7 @@ class AsyncTrainerClient:
         attempt: int | None = None,
         consent: str = "",
     ) -> EpisodeRecording:
-        """What `mosaic.replay.simulation` needs to play an episode again.
+        """What `mosaic.replay.simulation` needs to replay an episode.
 
         Of the latest attempt that has it by default; its `problem` says why it cannot be played.
         Where its `consent` is something, playing it would run what an imported run says: ask again
@@ -314,7 +314,7 @@ class AsyncTrainerClient:
     # What is kept: trash, pins, retention, archives
 
     async def delete_run(self, run_id: str, for_good: bool = False) -> Deletion:
-        """Move a run that is over to the trash, or delete it at once and wholly."""
+        """Move a finished run to the trash, or delete it for good at once."""
         return await self._call(calls.delete(run_id, for_good))
 
     async def restore_run(self, run_id: str) -> RunRecord:
@@ -421,7 +421,7 @@ class AsyncTrainerClient:
                 return call.decode(answer)
 
     async def _answer(self, exchange: Generator[Call[T], T, R]) -> R:
-        """What comes of calls of which each depends on the answers before it."""
+        """The result of calls that each depend on the answers before them."""
         try:
             call = next(exchange)
             while True:
@@ -433,7 +433,7 @@ class AsyncTrainerClient:
     async def _rows(
         self, pages: Generator[Call[Page[T]], Page[T], None]
     ) -> AsyncGenerator[T, None]:
-        """A page is asked for when all rows of the one before have been taken."""
+        """The next page is requested once all rows of the last one have been consumed."""
         call: Call[Page[T]] | None = next(pages)
         while call is not None:
             page = await self._call(call)

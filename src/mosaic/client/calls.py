@@ -314,7 +314,7 @@ def _sliced(items: list[str], size: int) -> Iterator[list[str]]:
 def all_series(
     run_ids: Names, names: Names, wanted: SeriesRange
 ) -> Generator[Call[list[MetricSeries]], list[MetricSeries], list[MetricSeries]]:
-    """Yields one call after the other, takes its answer, and returns whole series.
+    """Yields one call after another, takes its answer, and returns whole series.
 
     A client makes the calls in its own way; what to ask next is decided here for all of them.
     """
@@ -364,7 +364,7 @@ def following_call(
         return None
 
 
-# Moving, measuring and unpacking take as long as there is much.
+# Moving, measuring and unpacking take time in proportion to the data.
 LONG_TIMEOUT_S = 3600.0
 TRANSFER_TIMEOUT_S = 86_400.0
 
@@ -449,7 +449,7 @@ _WORDS = {
 
 def new_request(kind: type[M], **fields: Any) -> M:
     """Of this kind of message; ConfigError when a value is none that its field can hold."""
-    # Whatever can be gone through only once would be used up by the first try.
+    # An iterator would be used up by the first try.
     given = {name: list(value) if _is_repeated(value) else value for name, value in fields.items()}
     try:
         return kind(**given)

@@ -18,7 +18,7 @@ from mosaic.wire.server_address import CLIENT_OPTIONS, TcpAddress, TlsFiles, cha
 
 @dataclass(frozen=True)
 class Target:
-    """Where a daemon listens, and what it wants to see on each call."""
+    """Where a daemon listens, and the metadata it expects on each call."""
 
     address: str
     token: str | None = None

@@ -34,7 +34,7 @@ class DaemonConnector(Protocol):
     def reconnect(self, is_follower: bool) -> Target:
         """In the middle of a request: wait for the daemon to come back.
 
-        A follower only looks on; it must not bring back a daemon somebody stopped on purpose.
+        A follower only reads; it must not bring back a daemon that was stopped on purpose.
         """
 
 
@@ -121,7 +121,7 @@ class RetryBudget:
         self._since = None
 
     def spend(self, error: grpc.RpcError | None = None) -> None:
-        """The call broke: return to try again, or raise what it means when that is no use."""
+        """The call broke: return to try again, or raise the error when that is useless."""
         if error is not None and not is_connection_lost(error):
             raise_from_rpc(error)
         now = time.monotonic()

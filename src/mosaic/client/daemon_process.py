@@ -1,4 +1,4 @@
-"""Finding, starting and stopping the daemon of a home. Never talks to a stranger's process."""
+"""Finding, starting and stopping the daemon of a home. Never talks to any other process."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def ensure_daemon(
 
 
 def _check_folder(info: DaemonInfo) -> None:
-    """Whoever else can enter it may listen there in the daemon's place, and be told secrets."""
+    """Anybody else who can enter it could listen there in its place and be told secrets."""
     try:
         with PrivateFolder.open(Path(info.socket).parent):
             pass
@@ -199,7 +199,7 @@ def _open_stderr(path: Path) -> int:
 
 
 def stop_daemon(home: Home, timeout_s: float = STOP_TIMEOUT_S) -> bool:
-    """Ask the daemon to end and wait until it has; runs go on. False when none was running."""
+    """Ask the daemon to end and wait until it has; runs continue. False when none was running."""
     info = living_daemon(home)
     if info is None or not send_signal(info.identity, signal.SIGTERM):
         return False

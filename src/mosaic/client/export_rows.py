@@ -26,7 +26,7 @@ from mosaic.worker.json_text import encode
 
 T = TypeVar("T")
 
-# As many as the daemon likes to give at once.
+# As many as the daemon gives at once.
 _ANY = 0
 
 
@@ -121,7 +121,7 @@ FIRST_STEP_MISSING = (
 def replayed_episodes(
     ask: CallFunction, rows: StoredRows, indices: Iterable[int], consents: Collection[str] = ()
 ) -> Iterator[PlayedEpisode | LeftOutEpisode]:
-    """Simulated where that is possible, which gives every observation; else from the steps.
+    """Simulated if possible, which gives every observation; else from the steps.
 
     Raises ConsentError where the one needs what nobody confirmed, and the other is not possible.
 
@@ -185,7 +185,7 @@ def _simulated(recording: EpisodeRecording) -> PlayedEpisode | LeftOutEpisode:
 
 
 def env_kwargs(recording: EpisodeRecording) -> dict[str, Any]:
-    """Settings are the maker's own business, but this name is the custom of Gymnasium."""
+    """Settings are up to the maker, but this name is Gymnasium's convention."""
     found = recording.settings.get("env_kwargs")
     return dict(found) if isinstance(found, dict) else {}
 
@@ -226,7 +226,7 @@ class RowsWithAllSteps(StoredRows):
         self._consents = consents
 
     def steps(self, choice: EpisodeChoice) -> Iterator[list[TrainingStep] | LeftOutEpisode]:
-        """First what is stored, then what is played again, or why an episode cannot be."""
+        """First what is stored, then what is replayed, or why an episode cannot be."""
         stored: Counter[int] = Counter()
         for found in super().steps(choice):
             if isinstance(found, list):
@@ -237,7 +237,7 @@ class RowsWithAllSteps(StoredRows):
         for episode in replayed_episodes(self._ask, self, missing, self._consents):
             if isinstance(episode, LeftOutEpisode):
                 yield episode
-            elif episode.summary is None:  # it goes on, and has stored them meanwhile
+            elif episode.summary is None:  # it continues, and has stored them meanwhile
                 yield from self.steps_of(episode.episode_index)
             else:
                 yield simulated_steps(episode, episode.summary)
@@ -247,7 +247,7 @@ class RowsWithAllSteps(StoredRows):
     def _without_steps(
         self, choice: EpisodeChoice, stored: Counter[int], gaps: list[LeftOutEpisode]
     ) -> Iterator[int]:
-        """Episodes to be played again; `gaps` gets those of which a part is stored."""
+        """Episodes to be replayed; `gaps` gets those of which a part is stored."""
         seen: set[int] = set()
         for page in self.episodes(choice):
             for episode in page:

@@ -118,7 +118,7 @@ DEFAULT_OPTIONS = ExportOptions()
 
 
 class _GivenUpError(Exception):
-    """Whoever awaited the export does not any more."""
+    """The caller no longer waits for the export."""
 
 
 async def run_in_thread(client: AsyncCaller, work: Callable[[CallFunction], T]) -> T:

@@ -107,7 +107,7 @@ class EventStream:
 
 
 class ArchiveStream:
-    """Cannot be resumed: a second archive of a run need not have the same bytes."""
+    """Cannot be resumed: a second archive of a run may have other bytes."""
 
     method: ClassVar[str] = "ArchiveRun"
     is_endless: ClassVar[bool] = False
@@ -168,8 +168,9 @@ class LogSearchStream:
 
 
 class RepeatFilter:
-    """While samples are held back, lifecycle events come ahead of the cursor. Whoever goes on from
-    that cursor after a lost connection is sent them once more."""
+    """While samples are held back, lifecycle events come ahead of the cursor. A client that
+    continues from that cursor after a lost connection is sent them again.
+    """
 
     def __init__(self) -> None:
         self._is_starved = False
@@ -369,7 +370,7 @@ class Subscription:
         self.close()
 
     def __del__(self) -> None:
-        # The thread that sends the requests would wait for the next one for ever.
+        # The thread that sends the requests would wait for the next one forever.
         self._stream.close()
 
     def __iter__(self) -> Iterator[BusItem]:

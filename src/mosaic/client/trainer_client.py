@@ -183,7 +183,7 @@ class TrainerClient:
                 return self.get_run(run_id)
         raise TimeoutError(f"run {run_id} is not over after {timeout} s")
 
-    # Streams: each goes on, without gap or repetition, when the daemon dies and comes back.
+    # Streams: each continues, without gap or repetition, when the daemon dies and comes back.
 
     def watch(self, run_ids: Iterable[str] = ()) -> Iterator[RunRecord]:
         """These runs (or all) as they are, then each change; never ends by itself."""
@@ -216,7 +216,7 @@ class TrainerClient:
     ) -> list[MetricSeries]:
         """Curves, run by run and in each run name by name; empty where a run has none.
 
-        With `buckets`, each in at most so many stretches of low, high and mean; without, all
+        With `buckets`, each in at most this many stretches of low, high and mean; without, all
         points.
         """
         wanted = SeriesRange(first_step, last_step, buckets)
@@ -246,7 +246,7 @@ class TrainerClient:
         attempt: int | None = None,
         consent: str = "",
     ) -> EpisodeRecording:
-        """What `mosaic.replay.simulation` needs to play an episode again.
+        """What `mosaic.replay.simulation` needs to replay an episode.
 
         Of the latest attempt that has it by default; its `problem` says why it cannot be played.
         Where its `consent` is something, playing it would run what an imported run says: ask again
@@ -301,7 +301,7 @@ class TrainerClient:
     # What is kept: trash, pins, retention, archives
 
     def delete_run(self, run_id: str, for_good: bool = False) -> Deletion:
-        """Move a run that is over to the trash, or delete it at once and wholly."""
+        """Move a finished run to the trash, or delete it for good at once."""
         return self._call(calls.delete(run_id, for_good))
 
     def restore_run(self, run_id: str) -> RunRecord:
@@ -355,7 +355,7 @@ class TrainerClient:
         Runs without a cursor start with what happens now; 0 is the beginning of a run. At most
         `window` samples are on their way at any time. A caller who is slower than the runs is
         told with a `BusNotice` that it is STARVED, and with RESUMED how many samples were
-        coalesced; with `lossless` it gets all of them, later. Goes on without gap when the daemon
+        coalesced; with `lossless` it gets all of them, later. Continues without gap when the daemon
         dies and comes back.
         """
         names = unique_names(run_ids)
@@ -410,7 +410,7 @@ class TrainerClient:
                 return call.decode(answer)
 
     def _answer(self, exchange: Generator[Call[T], T, R]) -> R:
-        """What comes of calls of which each depends on the answers before it."""
+        """The result of calls that each depend on the answers before them."""
         try:
             call = next(exchange)
             while True:
@@ -420,7 +420,7 @@ class TrainerClient:
             return result
 
     def _rows(self, pages: Generator[Call[Page[T]], Page[T], None]) -> Iterator[T]:
-        """A page is asked for when all rows of the one before have been taken."""
+        """The next page is requested once all rows of the last one have been consumed."""
         call: Call[Page[T]] | None = next(pages)
         while call is not None:
             page = self._call(call)

@@ -45,7 +45,7 @@ class PublishedValue:
         return self.mean + _DEVIATIONS * self.std + _ROUNDING
 
     def is_of_budget(self, steps: float) -> bool:
-        """Whether a training of so many steps has come as far as the published one."""
+        """Whether a training of this many steps has come as far as the published one."""
         return steps >= self.steps * (1 - _BUDGET_SLACK)
 
     @property

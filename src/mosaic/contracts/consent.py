@@ -195,7 +195,7 @@ def consent_for_config(
 ) -> Consent | None:
     """`command`: the whole of it; `is_as_installed`: whether it is a worker's own, as announced.
 
-    `file_digest` gives the SHA-256 of a script, or nothing for what is no script.
+    `file_digest` gives the SHA-256 of a script, or nothing for anything but a script.
     """
     settings = config.worker.config
     fields = [(path, value) for path in program_fields if (value := field_at(settings, path))]

@@ -137,7 +137,7 @@ _NAMED = {"algo": str, "env_id": str, "total_timesteps": int, "seed": int}
 def worker_settings(config: Any) -> dict[str, Any]:
     """The worker's own config within a TrainRunConfig; empty where there is none.
 
-    `config` may come from anywhere: whatever is no object on the way counts as missing.
+    `config` may come from anywhere: whatever is not an object on the way counts as missing.
     """
     for name in ("metadata", "worker", "config"):
         config = config.get(name) if isinstance(config, Mapping) else None

@@ -58,5 +58,5 @@ def ledger_number(name: str) -> int | None:
 
 
 def record_offset(place: int) -> int:
-    """Places count on for ever; the ring begins anew where it ends."""
+    """Places count on forever; the ring begins anew where it ends."""
     return HEAD_BYTES + place % RING_RECORDS * RECORD.size

@@ -82,7 +82,7 @@ class AnalyticsManifest:
 
     @classmethod
     def from_dict(cls, data: Any) -> AnalyticsManifest:
-        """Raises CorruptStoreError, which names the field, for what is no manifest."""
+        """Raises CorruptStoreError, which names the field, for anything but a manifest."""
         values = _checked(data)
         values["tensorboard"] = TensorBoardArtifact(**values.get("tensorboard", {}))
         values["wandb"] = WandbArtifact(**values.get("wandb", {}))

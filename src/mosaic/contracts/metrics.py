@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-# The mean return of a run is that of so many finished training episodes, the last ones.
+# The mean return of a run is that of this many finished training episodes, the last ones.
 EPISODES_IN_MEAN = 100
 MEAN_RETURN_NAME = f"mean of the last {EPISODES_IN_MEAN} episodes"
 LAST_RETURN_NAME = "return of the last episode"
@@ -125,7 +125,7 @@ _OTHER_GROUPS = re.compile(r"(eval|evaluation|test|val|validation|benchmark)(_.*
 
 
 def headline_of(name: str) -> str | None:
-    """`rollout/ep_rew_mean` is the episodic return; None for a metric that is no headline."""
+    """`rollout/ep_rew_mean` is the episodic return; None for a metric that is not a headline."""
     *groups, last = _parts(name)
     if any(_OTHER_GROUPS.fullmatch(group) for group in groups):
         return None

@@ -21,7 +21,7 @@ HEADER = struct.Struct("<4sBBHIIQIIQII")
 HEADER_BYTES = HEADER.size
 # Of one block. Thousands of environments do not give this much in the second between two blocks.
 MAX_UNPACKED_BYTES = 128 * 2**20
-MAX_PAYLOAD_BYTES = MAX_UNPACKED_BYTES + 2**20  # more is no length but damage
+MAX_PAYLOAD_BYTES = MAX_UNPACKED_BYTES + 2**20  # more is not a length but damage
 MAX_FACTS_BYTES = 4 * 2**20  # of a block that is JSON
 
 # slot, flags, first step, step after the last one, length as reported, total reward
@@ -71,7 +71,7 @@ def recording_name(attempt: int) -> str:
 
 
 def attempt_of(path: Path) -> int | None:
-    """The attempt whose recording has this name; None when it is no recording."""
+    """The attempt whose recording has this name; None when it is not a recording."""
     name = path.name.removeprefix("attempt-").removesuffix(SUFFIX)
     return int(name) if name.isascii() and name.isdigit() and path.suffix == SUFFIX else None
 

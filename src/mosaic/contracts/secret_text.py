@@ -31,7 +31,7 @@ _ORDINARY_WORD = re.compile(
 
 
 def url_passwords(text: str) -> list[str]:
-    """Of every `scheme://user:password@host`; a user that is no word is a token, so one as well."""
+    """Of every `scheme://user:password@host`; a user that is not a word counts as a token."""
     return [
         password or user
         for user, password in _URL_USER.findall(text)

@@ -1,7 +1,7 @@
 """The folder of an export: written under a temporary name, there as a whole or not at all.
 
 A folder that exists is replaced only on request, and only when it is an earlier export: it says so
-itself, in its `export.json`. A slip of the pen must not cost anybody a folder of other things.
+itself, in its `export.json`. A typo must not cost anybody a folder of other things.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_NAME_BYTES = 150
 
 
 def folder_name(run_name: str) -> str:
-    """A run's name as the name of a file: nothing in it that a shell or a disk would mind."""
+    """A run's name as a file name: nothing in it that troubles a shell or a file system."""
     text = re.sub(r"[^\w.+=@-]+", "_", run_name).lstrip("-.")
     return text.encode()[:_MAX_NAME_BYTES].decode(errors="ignore") or "run"
 

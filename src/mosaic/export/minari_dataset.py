@@ -1,4 +1,4 @@
-"""Recorded episodes as a Minari dataset, for whoever learns from data.
+"""Recorded episodes as a Minari dataset, for offline learning.
 
 The export folder is a folder of datasets: with MINARI_DATASETS_PATH set to it, `load_dataset` finds
 the one in it. Values are stored as they are, pictures too: Minari would make lossy JPEGs of them.

@@ -23,7 +23,7 @@ _RANKED = re.compile(r"(best|last):(\d{1,9})")
 
 @dataclass(frozen=True)
 class EpisodeChoice:
-    """Either a range of episode numbers, both ends included, or so many of the best or last."""
+    """Either a range of episode numbers, both ends included, or this many of the best or last."""
 
     first: int | None = None
     last: int | None = None
@@ -141,7 +141,7 @@ def export_details(record: RunRecord, export_format: str) -> dict[str, Any]:
         "run_name": record.run_name,
         "env_id": record.env_id,
         "worker": record.worker,
-        # A run that was not over has more to say by now.
+        # A run that was not over may have more rows by now.
         "was_over": record.is_over,
         # The figures every part of MOSAIC shows of the run.
         "progress": asdict(record.progress),

@@ -67,7 +67,7 @@ METRIC_TABLE = (
     Column("step", ColumnKind.INTEGER),
     Column("value", ColumnKind.REAL),
     Column("timestamp", ColumnKind.REAL),
-    # A value may be the mean of so many, between these.
+    # A value may be the mean of this many, between these.
     Column("count", ColumnKind.INTEGER),
     Column("low", ColumnKind.REAL),
     Column("high", ColumnKind.REAL),

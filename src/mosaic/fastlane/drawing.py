@@ -22,7 +22,7 @@ def gl_backend() -> str | None:
 
 
 def can_draw(backend: str) -> bool:
-    """Whether what MUJOCO_GL says can work; a value we do not know is the user's own affair."""
+    """Whether the value of MUJOCO_GL can work; an unknown one is left to the user."""
     libraries = _LIBRARIES.get(backend)
     return libraries is None or any(map(_can_load, libraries))
 

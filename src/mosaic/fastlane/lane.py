@@ -47,7 +47,7 @@ class Fitter:
         self._places: Any = None  # in the frame, of each pixel that is kept
 
     def __call__(self, frame: Any) -> FittedFrame:
-        """Raises ValueError for what is no picture."""
+        """Raises ValueError for anything but a picture."""
         import numpy as np
 
         array = np.asarray(frame)
@@ -122,12 +122,14 @@ class Tap:
         return self._pacer.next_at - now
 
     def lose(self, reason: str) -> None:
-        """By the pulse: the segment is no longer one. The next step says so."""
+        """Called by the pulse: the segment is broken. The next step reports it."""
         self._loss = reason
         self.is_due = True
 
     def show(self) -> None:
-        """By the thread that steps the environment. Whatever goes wrong ends the view, not it."""
+        """Called by the thread that steps the environment. An error ends the view, not the
+        training.
+        """
         self.is_due = False
         started = time.monotonic()
         try:

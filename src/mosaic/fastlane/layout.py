@@ -96,7 +96,7 @@ class Lease(NamedTuple):
     interval_ns: int = 0
 
     def covers(self, slot: int, now_ns: int) -> bool:
-        """Nobody asks for longer than LEASE_NS: what claims to is no lease."""
+        """Nobody asks for longer than LEASE_NS: what claims to is not a lease."""
         is_valid = now_ns < self.until_ns <= now_ns + LEASE_NS
         return is_valid and self.first_slot <= slot < self.first_slot + self.slot_count
 

@@ -110,7 +110,7 @@ def _check_owner(fd: int) -> None:
 
 
 def _lock(fd: int) -> None:
-    """Whoever holds it needs microseconds; one that was stopped meanwhile must not stop us."""
+    """The holder needs microseconds; one that was stopped in the meantime must not block us."""
     deadline = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:

@@ -18,7 +18,7 @@ LONGEST_PAUSE_S = 5.0  # however dear rendering is, a viewer sees that something
 
 
 class Pacer:
-    """Every frame pays for itself: after it the training has the rest of the time to itself."""
+    """After every frame the training gets the rest of the time to itself."""
 
     def __init__(
         self, interval_s: float = DEFAULT_INTERVAL_S, budget: float = DEFAULT_BUDGET
@@ -68,7 +68,7 @@ class Settings(NamedTuple):
 
 
 def read_settings(variables: Mapping[str, str]) -> Settings:
-    """What makes no sense counts as not given: no training shall fail for its live view."""
+    """What makes no sense is ignored: no training must fail because of its live view."""
     mode = variables.get(VIDEO_MODE, GRID).strip().lower()
     return Settings(
         segment=variables.get(SEGMENT, ""),

@@ -111,7 +111,7 @@ class SlotsView(NamedTuple):
 
 
 class Viewer:
-    """Never raises because of what it finds: bytes of others are not to be trusted."""
+    """Never raises because of what it finds: bytes of others cannot be trusted."""
 
     def __init__(
         self, path: Path, *, first_slot: int = 0, slot_count: int = 1, interval_s: float = 1 / 30

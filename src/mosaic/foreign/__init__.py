@@ -1,1 +1,1 @@
-"""What somebody else wrote (workers, scripts, archives), read without harm to the reader."""
+"""What somebody else wrote (workers, scripts, archives), read safely."""

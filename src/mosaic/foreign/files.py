@@ -1,9 +1,9 @@
-"""Files and JSON that somebody else wrote, read within limits and without harm.
+"""Files and JSON that somebody else wrote, read safely and within limits.
 
-What lies in the folder of a run comes from workers and out of archives. A pipe would hold its
-reader up for ever, a device never ends, and a few packed bytes can unpack to gigabytes. All
-refusals are OSErrors or ValueErrors that say what is wrong, so that whoever reads a format can say
-which file it was.
+What lies in the folder of a run comes from workers and out of archives. A pipe would block its
+reader forever, a device never ends, and a few packed bytes can unpack to gigabytes. All refusals
+are OSErrors or ValueErrors that say what is wrong, so that the reader of a format can add which
+file it was.
 
 JSON is read in three grades, each stricter: `parse_json` for what is looked at value by value,
 `parse_shallow_json` for what is gone through by recursion, `parse_plain_json` for documents that
@@ -26,7 +26,7 @@ from typing import Any
 
 
 def open_regular(path: Path, *, follow_links: bool = True) -> int:
-    """A descriptor for reading. Raises OSError for what is no plain file, and waits for none."""
+    """A descriptor for reading. Raises OSError for anything but a plain file; never blocks."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
     fd = os.open(path, flags if follow_links else flags | os.O_NOFOLLOW)
     try:
@@ -43,7 +43,7 @@ def require_regular(status: os.stat_result, path: Path) -> None:
 
 
 def read_regular(path: Path, most_bytes: int, *, follow_links: bool = True) -> bytes:
-    """The whole file. Raises OSError for what is no plain file, or a larger one."""
+    """The whole file. Raises OSError for anything but a plain file, or a larger one."""
     with os.fdopen(open_regular(path, follow_links=follow_links), "rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:
@@ -82,7 +82,7 @@ MAX_DOCUMENT_BYTES = 4_000_000
 DEEPEST = 100  # levels of lists and objects in each other
 # Empty lists have two bytes each in a file and sixty in memory.
 MOST_VALUES = 500_000
-# 64 bits and a sign; a longer number is no count of anything.
+# 64 bits and a sign; a longer number is not a count of anything.
 _LONGEST_INTEGER = 20
 _LONGEST_SHOWN = 60
 _INFINITIES = (float("inf"), float("-inf"))
@@ -90,7 +90,7 @@ _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def read_plain_json(path: Path) -> Any:
-    """A whole file. Raises OSError as well: for what is no plain file, or a larger one."""
+    """A whole file. Raises OSError as well: for anything but a plain file, or a larger one."""
     return parse_plain_json(read_regular(path, MAX_DOCUMENT_BYTES))
 
 

@@ -1,4 +1,5 @@
-"""SQLite files that somebody else may have written, opened so that none of it can run or never end.
+"""SQLite files that somebody else may have written, opened so that nothing in them can run code or
+loop.
 
 A database is more than data. A view or a trigger is a program, and an endless one may bear the
 name of a table; pages that point at each other in a circle make the plainest query endless. So
@@ -58,7 +59,7 @@ class _Allowance:
 
 
 def connect_to_read(path: Path, how: str = "mode=ro", *, timeout_s: float) -> sqlite3.Connection:
-    """`how` is the query of SQLite's address. Raises OSError for what is no plain file."""
+    """`how` is the query of SQLite's address. Raises OSError for anything but a plain file."""
     status = path.stat()
     require_regular(status, path)
     address = f"file:{quote(str(path))}?{how}"

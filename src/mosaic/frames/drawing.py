@@ -30,7 +30,7 @@ class Renderer(Protocol):
         """The picture at the top left of the screen, or what of it is new."""
 
     def forget(self) -> None:
-        """The screen has been cleared: the next picture is drawn wholly."""
+        """The screen has been cleared: the next picture is redrawn in full."""
 
     def text(self, picture: Picture, room: Room) -> str:
         """The picture where the cursor is, as lines that may be scrolled."""

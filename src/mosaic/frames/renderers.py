@@ -117,7 +117,7 @@ class BlockRenderer:
 
 
 def changed_bands(before: bytes, picture: Picture, count: int) -> list[int]:
-    """Which of so many bands of a picture differ from what they were: most of a scene stands."""
+    """Which of this many bands of a picture differ from what they were: most of a scene stands."""
     stride, after = picture.width * CHANNELS, picture.pixels
     tops = [band * picture.height // count * stride for band in range(count)]
     # Bands overlap by a row where the picture cannot be divided evenly.
@@ -154,7 +154,7 @@ class CharacterRenderer:
         return Drawing(output, len(lines))
 
     def forget(self) -> None:
-        """Every picture is drawn wholly."""
+        """Every picture is redrawn in full."""
 
     def text(self, picture: Picture, room: Room) -> str:
         return "".join(f"{line}\n" for line in self.lines(picture, room))
@@ -181,7 +181,7 @@ class KittyRenderer:
         return Drawing(f"\x1b[1;1H{image(picture, columns, rows, _IMAGE)}", rows)
 
     def forget(self) -> None:
-        """Every picture is drawn wholly."""
+        """Every picture is redrawn in full."""
 
     def text(self, picture: Picture, room: Room) -> str:
         columns, rows = covered_cells(picture, room)
@@ -228,7 +228,7 @@ class SixelRenderer:
         return Drawing(f"\x1b[1;1H{sixels(_indexed(picture, width, height), width)}", rows)
 
     def forget(self) -> None:
-        """Every picture is drawn wholly."""
+        """Every picture is redrawn in full."""
 
     def text(self, picture: Picture, room: Room) -> str:
         width, height, _ = _size(picture, room)

@@ -41,7 +41,7 @@ def next_number(names: Iterable[str]) -> int:
 
 
 def clips_to_delete(names: Iterable[str], keep: int) -> list[str]:
-    """All but the newest; what is no clip is none of our business."""
+    """All but the newest; anything but a clip is none of our business."""
     clips = sorted((number, name) for name in names if (number := clip_number(name)) is not None)
     return [name for _, name in clips[: max(0, len(clips) - max(0, keep))]]
 
@@ -132,7 +132,7 @@ class VideoRecording(Protocol):
 
 
 class SingleVideo:
-    """Ends after so many frames or seconds, whichever is given."""
+    """Ends after this many frames or seconds, whichever is given."""
 
     def __init__(
         self, recorder: Recorder, path: Path, frames: int | None, seconds: float | None
@@ -169,7 +169,7 @@ class SingleVideo:
 
 
 class ClipSeries:
-    """Goes on until somebody ends it; keeps the newest."""
+    """Continues until somebody ends it; keeps the newest."""
 
     def __init__(self, recorder: Recorder, folder: ClipFolder, keep: int) -> None:
         self._recorder, self._folder, self._keep = recorder, folder, keep

@@ -1,4 +1,4 @@
-"""Application: makes the parts, joins them, and takes them apart again."""
+"""Application: creates the parts, connects them, and shuts them down again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mosaic.paths import Home
 
 log = get_logger(__name__)
 
-# Python's signal handlers run between two of its instructions; a loop in C has none.
+# Python's signal handlers run between two bytecode instructions; a loop in C has none.
 _SIGNAL_LOOK_MS = 200
 
 

@@ -29,7 +29,7 @@ class Message(NamedTuple):
 
 
 class BrokenMessageError(ValueError):
-    """What came is no message, or only the beginning of one."""
+    """What came is not a message, or only the beginning of one."""
 
 
 def packed(message: Message) -> list[bytes]:
@@ -41,7 +41,7 @@ def packed(message: Message) -> list[bytes]:
 
 
 def read_message(read: Callable[[int], bytes]) -> Message | None:
-    """`read` gives exactly so many bytes, fewer only at the end. None: there is nothing more."""
+    """`read` gives exactly this many bytes, fewer only at the end. None: there is nothing more."""
     head = read(_HEAD.size)
     if not head:
         return None

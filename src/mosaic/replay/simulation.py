@@ -30,7 +30,7 @@ START_WAIT_S = 120.0
 ANSWER_WAIT_S = 60.0
 # Pictures that are kept, for whoever goes back and forth.
 _KEPT_BYTES = 64 * 2**20
-# Going back means beginning again: on the way, so many pictures before the wanted one are drawn.
+# Going back means beginning again: on the way, this many pictures before the wanted one are drawn.
 _DRAWN_BEFORE = 15
 
 

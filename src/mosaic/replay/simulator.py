@@ -1,4 +1,4 @@
-"""The program that plays an episode again, in the interpreter of the worker that recorded it.
+"""The program that replays an episode, in the interpreter of the worker that recorded it.
 
     python -m mosaic.replay.simulator LIFELINE
 
@@ -183,7 +183,7 @@ def die_with_owner(lifeline: int) -> None:
     """Nothing is ever written to the pipe: its only event is that its other end closes.
 
     Neither a watching thread nor the kernel's parent-death signal will do: code in C may hold the
-    interpreter for ever, and that signal comes when the thread ends that started us.
+    interpreter forever, and that signal comes when the thread ends that started us.
     """
     os.set_inheritable(lifeline, False)
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())  # all that the environment starts, too

@@ -1,4 +1,4 @@
-"""SimulatorProcess: the simulator from outside. Never waits for ever, and leaves nothing behind."""
+"""SimulatorProcess: the simulator from outside. Never waits forever, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class SimulatorProcess:
                     raise self._ended() from error
 
     def receive(self, wait_s: float) -> Message:
-        """The next message, which has to come within so many seconds."""
+        """The next message, which has to come within this many seconds."""
         deadline = time.monotonic() + wait_s
 
         def read(size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Whether an episode that is played again goes as it was recorded. Pure.
+"""Whether an episode that is replayed goes as it was recorded. Pure.
 
 Steps are counted from 1: step 17 is what the 17th action brought about.
 """
@@ -34,7 +34,7 @@ def impossible_replay(problem: str) -> ReplayVerdict:
 
 
 class ReplayComparison:
-    """Takes note of what each step gave, once for each, in their order."""
+    """Compares what each step gave, once per step, in order."""
 
     def __init__(self, steps: int, terminated: bool, truncated: bool) -> None:
         """How many steps the recording has, and how it ended."""
@@ -99,7 +99,7 @@ def is_same(recorded: float, simulated: float) -> bool:
 
 
 def difference(recorded: float, simulated: float) -> float:
-    """Infinite where one of them is no finite number."""
+    """Infinite where one of them is not a finite number."""
     gap = abs(recorded - simulated)
     return gap if math.isfinite(gap) else math.inf
 

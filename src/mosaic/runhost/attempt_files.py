@@ -1,8 +1,8 @@
-"""What is in an attempt's folder: written whole, read without believing any of it.
+"""What is in an attempt's folder: written atomically, read without trusting any of it.
 
-The worker shares our user and can put anything under these names: garbage, a link, a FIFO, the
-file of another run. The contents are judged in `mosaic.contracts.run_files`, the rest here; what
-cannot be used is set aside.
+The worker shares our user and can put anything under these names: garbage, a link, a FIFO, the file
+of another run. The contents are checked in `mosaic.contracts.run_files`, the rest here; what cannot
+be used is set aside.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def write_live(path: Path, spec: AttemptSpec, launch: Launch) -> None:
 
 
 def write_exit(path: Path, record: ExitRecord) -> Iterator[float]:
-    """Yields how long to wait before the next try, until it is written: no exit is ever lost."""
+    """Yields the time to wait before the next try, until it is written: no exit is ever lost."""
     while True:
         try:
             _put(path, record.to_dict())
             return
         except OSError:
             if not path.parent.is_dir():
-                return  # the run was deleted under us; there is nobody left to tell
+                return  # the run was deleted; there is nobody left to tell
             yield DISK_RETRY_S
 
 

@@ -1,8 +1,8 @@
 """For the daemon: which processes host and execute an attempt, and the end of a dead host's.
 
 The attempt's files say where to look, the kernel decides. A run host is recognised by its program
-and by the attempt's lock, which it keeps open for as long as it lives. So a file that names a
-stranger, or nobody, neither hides a host nor points at one.
+and by the attempt's lock, which it keeps open for as long as it lives. So a file that names the
+wrong process, or none, neither hides a host nor invents one.
 
 The worker dies with its host. What it had forked into other sessions does not, and is found by the
 attempt's control groups and by the variables every process of a run inherits.
@@ -70,7 +70,7 @@ def find_worker(files: AttemptFiles, host: ProcessIdentity) -> ProcessIdentity |
 
 
 def _is_search_due(files: AttemptFiles) -> bool:
-    """A sound claim whose host is gone is the rule after a crash, and tells all there is."""
+    """A sound claim whose host is gone is the usual case after a crash, and says everything."""
     try:
         return read_claim(files) is None or is_locked(files.lock)
     except CorruptStoreError:
@@ -78,7 +78,7 @@ def _is_search_due(files: AttemptFiles) -> bool:
 
 
 def _hosts(pid: int, files: AttemptFiles) -> bool:
-    # The folder itself may have become a link since; `realpath` minds no loops.
+    # The folder itself may have become a link since; `realpath` copes with loops.
     attempts = os.path.realpath(files.directory.parent)
     lock = f"{attempts}/{files.directory.name}/{files.lock.name}"
     process = Path(f"/proc/{pid}")
@@ -118,7 +118,7 @@ def kill_leftovers(files: AttemptFiles, run_id: str, attempt: int, timeout_s: fl
         if claimed_host(files) is not None:
             return 0
         time.sleep(_KILL_AGAIN_S)
-    # Who holds it even now is the host, whatever the claim says, or somebody without a say.
+    # Whoever still holds it is the host, whatever the claim says, or somebody who does not count.
     if find_host(files) is not None:
         return 0
     deadline = time.monotonic() + timeout_s

@@ -1,4 +1,4 @@
-"""The control socket, what a request on it means, and the commands that go on to the worker."""
+"""The control socket, what a request on it means, and the commands passed on to the worker."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Client:
             return
         for line in self._requests.feed(data):
             self._replies += json.dumps(self._answer(line)).encode() + b"\n"
-        # Neither endless requests nor replies nobody reads may fill our memory.
+        # Neither endless requests nor unread replies may fill our memory.
         if self._requests.oversized or len(self._replies) > _MAX_UNREAD_REPLIES:
             self.close()
 

@@ -79,7 +79,7 @@ def is_group_path(path: str) -> bool:
 
 
 def available_containment() -> str:
-    """How runs can be held together here, found out by trying; for the daemon's health report."""
+    """How runs can be contained here, found out by trying; for the daemon's health report."""
     probe = ControlGroups.create(planned_groups(f"mosaic-probe-{os.getpid()}"), 1, None)
     can_kill = probe.can_kill
     probe.remove()
@@ -107,7 +107,7 @@ class ControlGroups:
             _put(f"{group}/pids.max", str(task_allowance(max_processes)))
             if memory_mb is not None:
                 _put(f"{group}/memory.max", str(memory_mb * 1_048_576))
-                # All or nothing: a run that lost one of its processes is of no use.
+                # All or nothing: a run that lost one of its processes is useless.
                 _put(f"{group}/memory.oom.group", "1")
             groups.append(group)
         return cls(groups)
@@ -141,7 +141,7 @@ class ControlGroups:
 
     def memory_bytes(self) -> int | None:
         """What the run holds and the kernel could not take back at once, each page counted once;
-        None where no group counts it. Cached files are no reason to end anybody."""
+        None where no group counts it. Cached files are no reason to end a run."""
         for group in self.groups:
             held = _counts(f"{group}/memory.current").get("")
             if held is not None:
@@ -151,11 +151,11 @@ class ControlGroups:
         return None
 
     def memory_kills(self) -> int:
-        """Processes of the run the kernel killed: at the run's limit, or for want of any memory."""
+        """Processes of the run the kernel killed: at the run's limit, or for lack of any memory."""
         return sum(_counter(f"{group}/memory.events", "oom_kill") for group in self.groups)
 
     def reached_memory_limit(self) -> bool:
-        """Whether its own limit left it without memory; else it is the machine that has none."""
+        """Whether it ran out of memory at its own limit; otherwise the machine has none left."""
         return any(_counter(f"{group}/memory.events", "oom") for group in self.groups)
 
     def remove(self) -> bool:

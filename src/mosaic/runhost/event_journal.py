@@ -34,7 +34,7 @@ class EventRelay:
         self.steps = 0
 
     def translate(self, line: bytes) -> bytes | None:
-        """The journal line (with newline) for a printed line, or None when it is no event."""
+        """The journal line (with newline) for a printed line, or None when it is not an event."""
         # Most output of most workers is text; do not parse it.
         if not line.lstrip().startswith(b"{"):
             return None

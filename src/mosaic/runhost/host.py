@@ -23,7 +23,7 @@ from mosaic.runhost.worker_output import WorkerOutput
 
 
 class SignalWakeup:
-    """From now on these signals, held back since the launch, are delivered and only noted."""
+    """From now on these signals, blocked since the launch, are delivered and merely recorded."""
 
     def __init__(self, numbers: Sequence[signal.Signals]) -> None:
         self.fd, self._write_end = os.pipe()
@@ -77,7 +77,7 @@ def supervise(launch: Launch) -> int:
 
 
 class _Host:
-    """The life of one worker as generators: each yields how long it can wait for an event."""
+    """The life of one worker, as generators that yield how long they can wait for an event."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _Host:
 
     def _ending(self) -> Iterator[float]:
         yield from self._sweep()
-        # Events wait for room on the disk, but not for a run that was deleted under us.
+        # Events wait for room on the disk, but not if the run has been deleted.
         while not self._output.drain() and self._files.directory.exists():
             yield DISK_RETRY_S
         self._output.close()
@@ -170,7 +170,7 @@ class _Host:
         return True
 
     def _sweep(self) -> Iterator[float]:
-        """Nobody survives the worker: not in another session, not forked twice, not stopped."""
+        """No process survives the worker: not in another session, not forked twice, not stopped."""
         delay = 0.002
         while self._reaper.reap() and self._run.processes.present():
             self._run.processes.kill_all()

@@ -173,7 +173,7 @@ def make_claim(directory: str, groups: list[str]) -> bool:
     try:
         os.write(fd, json.dumps({**own_identity(), "groups": groups}).encode() + b"\n")
     except OSError:
-        # Nothing was started, and the lock keeps everybody else out: the claim can be taken back.
+        # Nothing was started, and the lock keeps everybody else out: the claim can be withdrawn.
         os.unlink(path)
         raise
     finally:
@@ -222,7 +222,7 @@ def main() -> int:
 
 
 def _keep_standard_descriptors() -> None:
-    """Were one of 0, 1, 2 closed, the next file opened would take its place."""
+    """If one of 0, 1, 2 were closed, the next file opened would take its number."""
     for fd in (1, 2):
         try:
             os.fstat(fd)

@@ -1,4 +1,4 @@
-"""What of Linux the standard library does not offer: `prctl`, and how the memory is doing."""
+"""What the standard library lacks on Linux: `prctl`, and the state of the memory."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from mosaic.runhost.redactor import redact
 
 
 def split_at_limit(size: int, data: bytes, limit: int) -> tuple[bytes, bytes]:
-    """What still goes into a file of this size, and what goes into the next one.
+    """Splits data into what still fits into a file of this size and what goes into the next.
 
     Cuts after a line where there is one, and inside a line only when it fills a whole file.
     """
@@ -57,7 +57,7 @@ class RotatingLog:
 
     def _open(self, extra_flags: int = 0) -> bool:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | extra_flags
-        # A link leads out of the run, and a FIFO that nobody reads would hold us up for ever.
+        # A link leads out of the run, and a FIFO that nobody reads would hold us up forever.
         flags |= os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ class HostLog:
             # The worker is running already, and may have put a link or a FIFO there.
             fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         except OSError:
-            return  # that, or a full disk: go on with the descriptors we were given
+            return  # that, or a full disk: keep the descriptors we were given
         os.dup2(fd, 1)
         os.dup2(fd, 2)
         os.close(fd)

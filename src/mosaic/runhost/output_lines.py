@@ -1,4 +1,4 @@
-"""Streams of bytes as lines, in bounded memory: cut one by one, or the last of them kept."""
+"""Streams of bytes as lines, in bounded memory: one by one, or only the last ones kept."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from mosaic.contracts.secret_text import secret_spellings
 
 MASK = b"***"
-# From so many on, a look at the words of a text is cheaper than a search for each of them.
+# From this many on, checking the words of a text is cheaper than searching for each secret.
 _MANY_PATTERNS = 64
-# So much of a text is compared with all patterns at once; hardly any text goes further.
+# This much of a text is compared with all patterns at once; few texts match further.
 _HEAD_BYTES = 4
 
 
@@ -41,7 +41,7 @@ class Redactor:
         }
         self._longest = max(map(len, patterns), default=0)
         self._has_newline = any(b"\n" in pattern for pattern in patterns)
-        # Those with a space in them; all others cannot be where every word is too short.
+        # Those with a space in them; the others cannot occur where every word is too short.
         self._spaced = tuple(pattern for pattern in patterns if pattern.split() != [pattern])
         self._shortest_word = min(map(len, set(patterns) - set(self._spaced)), default=0)
         # The end of the stream so far that may turn out to be the beginning of a secret …
@@ -107,7 +107,7 @@ class Redactor:
         return len(data)
 
     def _is_beginning(self, text: bytes) -> bool:
-        """Whether a pattern begins with this and goes on."""
+        """Whether a pattern begins with this and continues."""
         # Of all that come after a text in their order, those that begin with it come first.
         place = bisect_right(self._sorted, text)
         return place < len(self._sorted) and self._sorted[place].startswith(text)

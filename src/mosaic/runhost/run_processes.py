@@ -35,7 +35,7 @@ def parse_stat(pid: int, stat: bytes) -> Process:
 
 
 def descendants(parents: Iterable[tuple[int, int]], root: int) -> set[int]:
-    """Everybody below `root`, given (pid, parent's pid) of all processes."""
+    """All descendants of `root`, given (pid, parent's pid) of all processes."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     for pid, parent in parents:
         children[parent].append(pid)
@@ -141,7 +141,7 @@ class RunProcesses:
         return {process.pid for process in self.present()} if members is None else members
 
     def present(self) -> list[Process]:
-        """Everyone below the host whom we could still end or have to reap."""
+        """Every process below the host that we can still end or have to reap."""
         return [each for each in living_descendants(self._host) if not self._is_foreign(each)]
 
     def signal_all(self, *numbers: signal.Signals) -> None:
@@ -156,9 +156,9 @@ class RunProcesses:
                 self._send(leader, number)
 
     def kill_all(self) -> None:
-        """Kill everyone who is alive. Call again until nobody is left."""
+        """Kill all living processes. Call again until none is left."""
         if self._groups.can_kill:
-            # First of all: a bomb explodes faster than we can look at every process.
+            # First of all: a fork bomb grows faster than we can look at every process.
             self.killed_pids |= self._groups.members() or set()
             self._groups.kill()
         for process in self._freeze():
@@ -166,7 +166,7 @@ class RunProcesses:
             self.killed_pids.add(process.pid)
 
     def _freeze(self) -> list[Process]:
-        """Stop everyone before killing anyone: what is stopped cannot fork a replacement."""
+        """Stop all before killing any: a stopped process cannot fork a replacement."""
         frozen: dict[tuple[int, int], Process] = {}
         for _round in range(20):
             fresh = [each for each in self._living() if (each.pid, each.start_ticks) not in frozen]
@@ -190,8 +190,8 @@ class RunProcesses:
         return (process.pid, process.start_ticks) in self._out_of_reach
 
 
-# The most of our time that goes into looking at every page: while the run may be above its limit,
-# and while all we want is to know.
+# The largest share of our time spent on looking at every page: while the run may be above its
+# limit, and otherwise.
 WORRIED_SHARE = 0.05
 CALM_SHARE = 0.005
 _MB = 1_048_576
@@ -216,7 +216,7 @@ class MemoryMeter:
         return used
 
     def _mapped_mb(self, pids: Collection[int]) -> float:
-        # Too much where processes share pages, but never too little, and quickly known.
+        # Too high when processes share pages, but never too low, and cheap.
         at_most = sum(map(resident_bytes, pids)) / _MB
         if len(pids) < 2:
             return at_most
@@ -252,7 +252,7 @@ class Reaper:
         return -self._outcome if self._outcome is not None and self._outcome < 0 else None
 
     def reap(self) -> bool:
-        """Collect whoever has ended; true while we still have children."""
+        """Reap every child that has ended; true while we still have children."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)

@@ -26,7 +26,7 @@ def unlink_shared_memory(prefixes: Iterable[str], folder: Path = SHARED_MEMORY) 
 
 
 def _unlink_own(name: str, shared: int) -> bool:
-    """Of a link, the link; what others put there stays theirs to remove."""
+    """A link is removed, not its target; what belongs to others is left to them."""
     try:
         about = os.stat(name, dir_fd=shared, follow_symlinks=False)
         if about.st_uid != os.geteuid():

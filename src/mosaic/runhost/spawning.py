@@ -1,6 +1,6 @@
 """Starts the worker: own session, own environment, dies with the host, output into pipes.
 
-As `launch`, it gets by without `dataclasses`, `pathlib` and `typing`.
+Like `launch`, it does without `dataclasses`, `pathlib` and `typing`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Room for a burst while the host is busy with the disk.
 PIPE_BYTES = 262_144
-# Held back until the loop can treat them, so that none is lost or kills us in between.
+# Blocked until the loop can handle them, so that none is lost or kills us in between.
 HANDLED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
@@ -49,7 +49,7 @@ class Launch:
         # Before the worker exists: it can be killed for its memory before anybody looks at it.
         self.machine_oom_kills = machine_oom_kills()
         self.started_at = 0.0
-        # CLOCK_BOOTTIME goes on while the machine sleeps and never jumps.
+        # CLOCK_BOOTTIME continues while the machine sleeps and never jumps.
         self.started_boottime = 0.0
 
 
@@ -70,7 +70,7 @@ def start_worker(spec: dict[str, Any], planned: list[str], lock: int) -> Launch:
         groups.keep_joined(launch.worker.pid)
     except StartFailure as failure:
         launch.failure = str(failure)
-    except OSError as error:  # no process or no pipe to be had
+    except OSError as error:  # the system has no process or pipe to give
         launch.failure = f"The worker could not be started: {error.strerror}"
     launch.started_at = time.time()
     launch.started_boottime = time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,4 +1,4 @@
-"""A running worker: what others may ask of it, and the limits it is held to."""
+"""A running worker: what may be asked of it, and the limits it must keep."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ POLL_S = 0.5
 # Looking at thousands of processes takes a while; never spend more than this share on it.
 MOST_POLLING = 0.05
 KILL_AGAIN_S = 0.05
-# A large process takes seconds to die: so many polls lie between its killing and its end at most.
+# A large process takes seconds to die: at most this many polls pass between kill and end.
 OOM_POLLS = 20
 
 
@@ -197,7 +197,7 @@ class SupervisedRun:
 
     def _usage(self) -> Usage:
         pids = self.processes.pids()
-        # A fork bomb explodes faster than the memory of its processes can be looked at.
+        # A fork bomb grows faster than the memory of its processes can be measured.
         is_bomb = len(pids) > self._spec.max_processes
         return Usage(len(pids), self.memory.peak_mb if is_bomb else self.memory.used_mb(pids))
 

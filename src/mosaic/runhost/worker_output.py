@@ -111,7 +111,7 @@ class WorkerOutput:
         return self._last_lines.lines(count)
 
     def retry(self) -> None:
-        """Try again to write held events; reading goes on once they are on the disk."""
+        """Try again to write held events; reading continues once they are on the disk."""
         if self._journal is not None and self._journal.is_waiting and self._journal.write():
             self._watch(self._stdout)
 

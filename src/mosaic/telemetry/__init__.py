@@ -1,1 +1,1 @@
-"""What a run said: from its journal into a store of its own, exactly once, and back out."""
+"""What a run reported: from its journal into its own store, exactly once, and back out."""

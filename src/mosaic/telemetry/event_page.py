@@ -25,7 +25,7 @@ from mosaic.telemetry.journal.reader import JournalChunk, read_chunk
 from mosaic.telemetry.store.schema import COLUMNS
 
 READ_BYTES = 262_144
-# What Python needs for a line beside its bytes: objects for line and cursor, places in lists.
+# Python's overhead per line: objects for line and cursor, slots in lists.
 LINE_OVERHEAD = 90
 
 

@@ -100,7 +100,7 @@ STEP_BYTES = 1024 * 1024
 
 class JournalIngest:
     """Ingests one run. `step` may raise StoreError (a full disk, say); then simply call it again
-    later: it goes on from what was committed last."""
+    later: it continues from what was committed last."""
 
     def __init__(self, run_id: str, journal_path: Path, store_path: Path) -> None:
         self._run_id = run_id

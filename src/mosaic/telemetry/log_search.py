@@ -1,7 +1,7 @@
 """Finds text in logs, line by line, in bounded memory.
 
-Of a line only the first MAX_LINE_BYTES are looked at. A regular expression may take for ever on a
-line, and no other thread runs meanwhile: it belongs into a process that can be ended, such as
+Of a line only the first MAX_LINE_BYTES are looked at. A regular expression may take forever on a
+line, and no other thread runs until then: it belongs in a process that can be killed, such as
 `log_search_process`.
 """
 
@@ -157,7 +157,7 @@ def _blocks(fd: int, block_bytes: int) -> Iterator[bytes]:
 
 
 def _opened(path: Path, stack: contextlib.ExitStack) -> int | None:
-    """None when there is no such file, or not a plain one, which could keep us waiting."""
+    """None when there is no such file, or it is not a plain one, which could block us."""
     try:
         fd = open_regular(path, follow_links=False)
     except OSError:

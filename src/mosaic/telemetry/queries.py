@@ -1,10 +1,10 @@
 """Questions to a run's store: episodes and steps in pages, and what is answered whole.
 
 Curves are in `series`. Rows of pages are mappings with the column names of the wire contract; JSON
-values stay the text they are. A page ends after so many rows or so many bytes, whichever comes
-first. To go on, hand in its `next_cursor`; 0 means that there is nothing more.
+values stay the text they are. A page ends after this many rows or this many bytes, whichever comes
+first. To continue, hand in its `next_cursor`; 0 means that there is nothing more.
 
-What is answered whole opens its own read-only connection and closes it. A store that does not exist
+Whole answers open their own read-only connection and close it. A store that does not exist
 yet holds nothing; one that cannot be read raises CorruptStoreError.
 """
 
@@ -299,6 +299,6 @@ def _digest(store: StoreReader) -> str:
 
 
 def _count(store: StoreReader, table: str) -> int:
-    """No further than it matters: plain counting is one step for SQLite, which nothing can end."""
+    """Only as far as it matters: a plain count is one step for SQLite and cannot be interrupted."""
     ((rows,),) = store.rows(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {MAX_ROWS + 1})")
     return int(rows)

@@ -25,7 +25,7 @@ from mosaic.telemetry.store.reader import StoreReader
 
 # No cursor and no step is beyond this.
 END = 2**62
-# Steps that run to and fro make every bucket wide: where there are more than these, none is split.
+# Steps that jump back and forth make every bucket wide: if there are more than this, none is split.
 # Of a curve whose steps rise, no more can be wide than the number of buckets asked for.
 MAX_WIDE = 8_192
 MAX_RUNS = 2_000
@@ -210,7 +210,7 @@ def metric_infos(store: StoreReader, limit: int) -> list[MetricInfo]:
 def bucketed_series(
     store: StoreReader, name: str, first_step: int | None, last_step: int | None, buckets: int
 ) -> MetricSeries:
-    """The curve between two steps in at most so many buckets; each point for itself if they fit."""
+    """The curve between two steps in at most this many buckets; single points if they fit."""
     steps = _known_range(store, name, first_step, last_step)
     if steps is None:
         return _empty(store, name)

@@ -1,4 +1,4 @@
-"""The contract every worker must keep, as tests to inherit.
+"""The contract every worker must fulfil, as tests to inherit.
 
 class TestMyWorker(WorkerContract):
     module = "my_worker"

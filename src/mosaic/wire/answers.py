@@ -91,7 +91,7 @@ class LogChunk:
 
 @dataclass(frozen=True)
 class EventBatch:
-    """Lines of the journal, and the cursor from which the next call would go on."""
+    """Lines of the journal, and the cursor from which the next call would continue."""
 
     lines: tuple[bytes, ...]
     next_cursor: int

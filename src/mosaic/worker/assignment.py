@@ -1,4 +1,6 @@
-"""Who this worker process is and where it writes: told by the daemon, or made up when alone."""
+"""Who this worker process is and where it writes: given by the daemon, or chosen when it runs
+alone.
+"""
 
 from __future__ import annotations
 

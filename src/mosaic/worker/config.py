@@ -1,6 +1,6 @@
 """A worker's config is a dataclass; its JSON Schema, its checks and its forms all come from it.
 
-It is read from a JSON file and from `--set key=value`, and whatever it cannot mean is refused.
+It is read from a JSON file and from `--set key=value`, and whatever is not valid is refused.
 """
 
 from __future__ import annotations

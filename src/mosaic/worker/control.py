@@ -1,4 +1,4 @@
-"""Requests to the worker: stop, pause and resume, by lines on stdin and by signals.
+"""Requests to the worker: stop, pause and unpause, by lines on stdin and by signals.
 
 Signal handlers run between two instructions of the main thread, so nothing here takes a lock
 that the main thread could be holding: requests are plain assignments plus a `SimpleQueue`, whose
@@ -62,7 +62,7 @@ class Control:
 
     def wait_while_paused(self) -> None:
         while self.is_paused and not self.stop_reason:
-            # A signal that lands in another thread does not wake this one; so look up at times.
+            # A signal that arrives in another thread does not wake this one, so check now and then.
             with contextlib.suppress(Empty):
                 self._changed.get(timeout=0.5)
 

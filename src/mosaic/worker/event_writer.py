@@ -1,6 +1,6 @@
 """Turns what happens in a run into lines of its journal. The hottest code of the SDK.
 
-The training thread only takes what is there now; the journal's thread makes text of it.
+The training thread only copies the values; the journal's thread turns them into text.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def _outcome_of_exit(error: SystemExit) -> _Outcome:
 
 
 def _report(error: Exception) -> int:
-    """Tell people what is wrong; returns the exit status that says so."""
+    """Report the error to people; returns the matching exit status."""
     if isinstance(error, ProgramError):
         return error.exit_code  # the program has said it itself, in the same log
     if not _is_for_the_user(error):
@@ -270,7 +270,7 @@ def _report(error: Exception) -> int:
 
 
 def _is_for_the_user(error: Exception) -> bool:
-    """An error with a name of its own says what to do; a traceback would only hide the sentence."""
+    """A typed error says what to do; a traceback would only hide the sentence."""
     return isinstance(error, MosaicError) and type(error) is not WorkerError
 
 

@@ -28,7 +28,7 @@ from mosaic.errors import StoreError
 from mosaic.files import sync_directory
 from mosaic.logs import MASK, get_logger
 
-# Written by the SDK itself, and without them an event belongs to nobody.
+# Written by the SDK itself; without them an event belongs to no run.
 _OWN_FIELDS = frozenset({"type", "run_id", "agent_id", "worker_id"})
 
 
@@ -178,7 +178,7 @@ class Journal:
         return is_written
 
     def _sync(self, path: Path) -> None:
-        """Once, at the end: what a run that is over has told outlives a power cut."""
+        """Once, at the end: what a finished run reported survives a power cut."""
         try:
             os.fsync(self._fd)
             sync_directory(path.parent)

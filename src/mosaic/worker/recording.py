@@ -73,7 +73,7 @@ class RecordingWriter:
     def __init__(self, path: Path, facts: RecordingFacts, limit_bytes: int) -> None:
         self.bytes = 0  # written by this writer
         self.keyframe_bytes = 0
-        self.why_ended = ""  # empty as long as it goes on
+        self.why_ended = ""  # empty as long as it continues
         self._limit = limit_bytes
         self._level = _NO_COMPRESSION if facts.action_dtype[1] == "f" else _LEVEL
         self._fd = -1

@@ -1,4 +1,6 @@
-"""Run: what a worker's training function gets. Its config, its reports and its orders."""
+"""Run: what a worker's training function gets: its config, its reports, and requests to stop or
+pause.
+"""
 
 from __future__ import annotations
 
@@ -168,11 +170,11 @@ class Run(EventWriter, Generic[ConfigType]):
         self.lifecycle(EventType.CHECKPOINT_LOADED, payload)
 
     def heartbeat(self, **details: Any) -> None:
-        """A sign of life right now, with what the worker has to tell, such as a batch's result."""
+        """A sign of life right now, with details from the worker, such as a batch's result."""
         self._beat(details)
 
     def note(self, text: str) -> None:
-        """A sentence for people: what was chosen, how a schedule goes on."""
+        """A sentence for people: what was chosen, how a schedule continues."""
         self._beat({"note": text})
 
     def register(self) -> None:

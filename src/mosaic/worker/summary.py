@@ -37,7 +37,7 @@ def print_summary(summary: RuntimeSummary, as_json: bool) -> None:
 
 
 def print_line(text: str) -> None:
-    """Print on stdout; a reader who has gone away is no error of ours."""
+    """Print on stdout; a reader who has gone away is not an error of ours."""
     try:
         print(text, flush=True)
     except (BrokenPipeError, ValueError):

@@ -37,7 +37,7 @@ from mosaic.analytics.optuna.study import (
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.foreign.files import open_regular, parse_shallow_json
 
-# More of them say nothing new about a file that is no journal at all.
+# More of them say nothing new about a file that is not a journal at all.
 MAX_PROBLEMS = 20
 _REASON_CHARACTERS = 120
 MAX_LINE_BYTES = 8 * 1_048_576
@@ -69,7 +69,7 @@ class JournalStudies:
         self._replay = _Replay()
 
     def read(self) -> list[Study]:
-        """All studies as they are now; the lists are live, a later `read` goes on with them."""
+        """All studies as they are now; the lists are live, a later `read` continues with them."""
         has_more = True
         restarts = 0
         while has_more and restarts < 2:

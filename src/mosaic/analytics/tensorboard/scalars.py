@@ -103,7 +103,7 @@ def _element_count(shape: bytes) -> int:
             for inner, _, dimension in wire.fields(wire.as_bytes(value)):
                 if inner == 1:
                     size = wire.as_int(dimension)
-            # Capped, so that a hostile shape cannot make us multiply for ever.
+            # Capped, so that a hostile shape cannot make us multiply forever.
             count = min(count * size, 2)
     return count
 
@@ -131,7 +131,7 @@ _FLOAT = Struct("<f")
 
 @dataclass
 class RunScalars:
-    """What is new in one run. `skipped` counts what is no scalar, by kind."""
+    """What is new in one run. `skipped` counts anything but a scalar, by kind."""
 
     series: dict[str, Series] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)

@@ -179,7 +179,7 @@ def answers(url: str, timeout_s: float = 5.0) -> bool:
 def interpreter_with_tensorboard() -> str:
     """Ours if it has TensorBoard, else the one of the program `tensorboard` on the path."""
     spec = importlib.util.find_spec("tensorboard")
-    # A folder of that name, as many trainings leave one, is no package.
+    # A folder of that name, as many trainings leave one, is not a package.
     if spec is not None and spec.origin is not None:
         return sys.executable
     program = shutil.which("tensorboard")

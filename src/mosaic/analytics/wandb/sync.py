@@ -94,7 +94,7 @@ def _kill_group(leader: int) -> None:
 
 def require_wandb() -> None:
     spec = importlib.util.find_spec("wandb")
-    # A folder `wandb` that a run left in the working directory is no package.
+    # A folder `wandb` that a run left in the working directory is not a package.
     if spec is None or spec.origin is None:
         raise DependencyError(
             "To sync, the package wandb is needed, which is not installed",

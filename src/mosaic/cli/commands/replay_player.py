@@ -46,7 +46,7 @@ class Controls:
         if key in _QUIT:
             return replace(self, is_over=True)
         if key == " ":
-            # At the end there is nothing to go on with: once more.
+            # At the end there is nothing to continue with: once more.
             place = 0.0 if self.is_at_end and not self.is_playing else self.place
             return replace(self, is_playing=not self.is_playing, place=place)
         if key in ("+", "=", "-", "_"):

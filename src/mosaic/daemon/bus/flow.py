@@ -1,9 +1,9 @@
 """What one subscriber gets of one run: pages in, deliveries out. Pure: no file, no socket.
 
-Each sample costs a credit of the balance, which all runs of a subscriber share. Where it is empty,
-the run is starved: lifecycle events pass all the same, samples are held back. With new credits
-it resumes, and of what was held back only the newest of each kind is delivered and the rest is
-declared coalesced, with exact numbers. A lossless flow goes back and reads them all instead.
+Each sample costs a credit of the balance, which all runs of a subscriber share. When it is empty,
+the run is starved: lifecycle events still pass, samples are held back. With new credits it resumes,
+and of what was held back only the newest of each kind is delivered and the rest is declared
+coalesced, with exact numbers. A lossless flow goes back and reads them all instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mosaic.contracts.runbus import ControlKind
 from mosaic.telemetry.event_page import EventKind, EventPage
 
 _TYPES = (EventType.STEP, EventType.EPISODE, EventType.METRIC)
-# A worker may make up names without end, and lines of a megabyte.
+# A worker may invent any number of names, and write lines of a megabyte.
 MAX_KINDS = 1000
 MAX_BYTES = 256 * 1024
 
@@ -62,7 +62,7 @@ class HeldSamples:
         return len(self._newest)
 
     def settle(self, credits: int) -> Settlement:
-        """Give out the kept samples, oldest first, as far as the credits reach.
+        """Hand out the held samples, oldest first, as far as the credits reach.
 
         What lies before the first one that stays is settled with that: sent, or coalesced for
         good. So one cursor always divides what is settled from what is not.

@@ -55,9 +55,9 @@ class Subscription:
         self._began = time.time()
         self._balance = CreditBalance(request.credits)
         self._flows = {run_id: self._flow(cursor) for run_id, cursor in starts.items()}
-        # The one that has waited longest for credits comes first.
+        # Whichever has waited longest for credits comes first.
         self._starved: dict[str, None] = {}
-        # Those that are over for this subscriber, so that no late news starts them again.
+        # Those that are over for this subscriber; late events must not start them again.
         self._ended: set[str] = set()
 
     def grant(self, credits: int) -> None:
@@ -68,9 +68,9 @@ class Subscription:
     async def deliveries(self) -> AsyncGenerator[tuple[str, Delivery], None]:
         """(run id, delivery) until all runs that were asked for are over, or the daemon ends."""
         for run_id, begun in self._flows.items():
-            # Where it begins: with this a client can go on even if nothing else arrives.
+            # Where it begins: with this a client can continue even if nothing else arrives.
             yield run_id, Delivery((), begun.position)
-        # Runs to look at, in turns: a long backlog of one does not hold up the others.
+        # Runs to look at, in turn: a long backlog of one does not delay the others.
         waiting = dict.fromkeys(self._flows)
         while self._flows or not self._request.run_ids:
             waiting |= dict.fromkeys(self._watcher.take())
@@ -100,7 +100,7 @@ class Subscription:
                 yield run_id, flow.end()
 
     def _choose(self, waiting: dict[str, None]) -> str:
-        """New credits are for who has waited longest for them, before others spend them."""
+        """New credits go first to the run that has waited longest for them."""
         return next(iter(self._starved if self._can_resume else waiting))
 
     @property
@@ -132,7 +132,7 @@ class Subscription:
         return flow
 
     async def _is_new(self, run_id: str) -> bool:
-        """News of a run that was over before we began is none."""
+        """Changes of a run that was over before we began do not count."""
         try:
             record = await self._find_run(run_id)
         except UnknownRunError:
@@ -162,7 +162,7 @@ class Hub:
     async def subscribe(self, request: SubscriptionRequest) -> AsyncIterator[Subscription]:
         check_request(request)
         for run_id in {*request.run_ids, *request.cursors}:
-            await self._find_run(run_id)  # refuses what is no run
+            await self._find_run(run_id)  # refuses anything but a run
         # Followed first: what happens while the starts are looked up is not missed.
         with self._bus.follow(*request.run_ids), self._feed.watch(*request.run_ids) as watcher:
             starts = await self._starts(request)

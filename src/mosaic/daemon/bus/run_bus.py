@@ -1,4 +1,4 @@
-"""What happens to runs, told to whoever follows: who changed, and the latest pages of events.
+"""What happens to runs, for whoever follows them: which changed, and the latest pages of events.
 
 Both in bounded memory: a slow watcher gets changes merged, and whoever needs older pages reads the
 journal.
@@ -25,7 +25,7 @@ class RunBus:
         self._max_bytes = max_bytes
         self._size = 0
         self._pages: dict[str, deque[EventPage]] = {}
-        # How far each followed run has been published, also when its pages had to make room.
+        # How far each followed run has been published, even if its pages have been dropped since.
         self._ends: dict[str, int] = {}
         # The run of every page, in order of arrival.
         self._arrivals: deque[str] = deque()

@@ -1,5 +1,5 @@
 """Decides from an attempt's files what became of it. Safe against a run host that is just starting,
-and against a worker that has written into them.
+and against a worker that tampered with them.
 
 The run host takes the lock, then the claim, then starts the worker, and writes exit.json last,
 with the proof that it was the one who did. So: a held lock means alive, whatever else is there;
@@ -26,7 +26,7 @@ log = get_logger(__name__)
 
 
 def commitment_of(proof: str) -> str:
-    """What is kept of a proof: enough to recognise it, useless to whoever would make one."""
+    """What is kept of a proof: enough to recognise it, useless for forging one."""
     return hashlib.sha256(proof.encode()).hexdigest()
 
 
@@ -48,7 +48,7 @@ def examine_attempt(
         has_started = os.path.lexists(files.live) or was_set_aside(files.live) or bool(remarks)
         if (_take_claim(files) or _is_refused(files)) and not has_started:
             return AttemptVerdict(AttemptFate.NEVER_STARTED)
-        # Somebody has the claim. It may have come alive, or ended, between our looks.
+        # Somebody has the claim. The attempt may have started or ended since we looked.
     fate = AttemptFate.LOST if _claimed_in(files, remarks) == boot_id() else AttemptFate.INTERRUPTED
     return AttemptVerdict(fate, remark=" ".join(remarks))
 
@@ -82,7 +82,7 @@ def _fits(proof: str, commitment: str) -> bool:
 
 
 def _take_claim(files: AttemptFiles) -> bool:
-    """True when nobody had it, and now nobody gets it.
+    """True when nobody had it, and now nobody can get it.
 
     The link makes it appear with its content or not at all: were we killed in between, the next
     daemon must still see who took it, and never take us for a run host.
@@ -103,7 +103,7 @@ def _take_claim(files: AttemptFiles) -> bool:
 
 
 def _is_refused(files: AttemptFiles) -> bool:
-    """True when an earlier recovery took the claim, but did not live to say so."""
+    """True when an earlier recovery took the claim but died before recording it."""
     try:
         claim = read_claim(files)
     except CorruptStoreError:

@@ -37,7 +37,7 @@ class WorkerProcess:
     """The kernel's state letter of the worker process, None when unknown."""
 
     state: str | None
-    # For people: why it had to be looked for in another way than usual.
+    # For people: why it had to be found in an unusual way.
     problem: str = ""
 
 
@@ -55,14 +55,14 @@ class Executor(Protocol):
         """Watch the attempt if it is alive, else say what became of it.
 
         `commitment` tells a genuine exit.json from others; empty where there is none. Raises
-        StoreError only for what may be over in a moment, never because of what is in the files.
+        StoreError only for what may pass in a moment, never because of what is in the files.
         """
 
     async def control(self, key: AttemptKey, command: dict[str, Any]) -> dict[str, Any]:
         """One command to the run host; waits for a host that is just starting."""
 
     async def terminate(self, key: AttemptKey) -> bool:
-        """Let the run host stop its worker by a signal, where its socket is of no use.
+        """Have the run host stop its worker by a signal, when its socket cannot be used.
 
         False when there is no host.
         """
@@ -78,4 +78,4 @@ class Executor(Protocol):
         """
 
     async def close(self) -> None:
-        """The daemon ends; runs go on."""
+        """The daemon ends; runs continue."""

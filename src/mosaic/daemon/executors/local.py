@@ -41,7 +41,7 @@ REPLY_TIMEOUT_S = 5.0
 # How often to look at a lock whose holder has not yet said who it is.
 LOCK_POLL_S = 0.1
 HOST_DEATH_S = 5.0
-# Deciding may have to write the claim; these say that it can be done later.
+# Deciding may have to write the claim; after these errors it can be tried later.
 _WAIT_FOR = {*TRANSIENT_ERRORS, errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 
 
@@ -106,7 +106,7 @@ class LocalExecutor:
             await writer.drain()
             line = await asyncio.wait_for(reader.readline(), REPLY_TIMEOUT_S)
             reply = json.loads(line) if line else {"ok": False, "error": "no reply"}
-        # ValueError: what answers there talks too much, or no JSON, and is no run host of ours.
+        # ValueError: what answers there sends too much, or no JSON: it is not a run host of ours.
         except (TimeoutError, OSError, ValueError, RecursionError) as error:
             raise WorkerStartError(
                 "The run host did not answer in time", run_id=key.run_id
@@ -193,7 +193,9 @@ class LocalExecutor:
         return True
 
     def _watch_lock(self, key: AttemptKey, on_gone: OnGone) -> None:
-        """For a host that cannot be found, mostly as it is too young: wait for either to change."""
+        """For a host that cannot be found, usually because it has just started: wait for either to
+        change.
+        """
 
         async def watch() -> None:
             files = self._files(key)

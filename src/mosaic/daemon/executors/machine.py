@@ -92,7 +92,7 @@ def find_gpus() -> tuple[int, ...]:
 
 
 def _visible(gpus: tuple[int, ...], variables: Mapping[str, str]) -> tuple[int, ...]:
-    """A daemon that was given only some of the GPUs hands out only those."""
+    """A daemon that may use only some of the GPUs hands out only those."""
     pieces = variables.get("CUDA_VISIBLE_DEVICES", "").split(",")
     if not all(piece.strip().isdecimal() for piece in pieces):
         return gpus
@@ -106,7 +106,7 @@ NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs",
 
 
 def filesystem_type(path: Path, mounts: str | None = None) -> str:
-    """The type's name, such as "ext4" or "tmpfs"; empty when it cannot be told."""
+    """The type's name, such as "ext4" or "tmpfs"; empty when it is unknown."""
     if mounts is None:
         try:
             mounts = MOUNTS.read_text()

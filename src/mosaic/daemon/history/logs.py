@@ -1,7 +1,7 @@
 """The logs of runs: followed through their rotation until the run is over, and searched.
 
 A cursor is `stream:inode:offset`: rotation renames a file but keeps its inode, so a client that
-reconnects goes on exactly behind what it has. A search runs in a process of its own that is ended
+reconnects continues exactly after what it has. A search runs in a process of its own that is ended
 when it takes too long.
 """
 
@@ -39,7 +39,7 @@ class LogPiece:
 
 
 class LogTail:
-    """Reads one log forwards: its rotated files from the oldest, then the current one for good."""
+    """Reads one log forwards: its rotated files from the oldest on, then the current one."""
 
     def __init__(self, stream: str, path: Path) -> None:
         self._stream = stream
@@ -48,7 +48,7 @@ class LogTail:
         self._inode = 0
 
     def start_after(self, cursor: str) -> None:
-        """Behind what a client already has; from the oldest file when that one is gone."""
+        """After what a client already has; from the oldest file when that one is gone."""
         try:
             _, inode, offset = cursor.split(":")
             wanted, position = int(inode), int(offset)
@@ -59,14 +59,14 @@ class LogTail:
         for path in log_files(self._path):
             if not self._open(path) or self._fd is None or self._inode != wanted:
                 continue
-            # A position beyond the end is of an older file, whose inode this one has inherited.
+            # A position beyond the end belongs to an older file whose inode was reused.
             if position <= os.fstat(self._fd).st_size:
                 os.lseek(self._fd, position, os.SEEK_SET)
                 return
         self.close()
 
     def start_at_tail(self, lines: int) -> None:
-        """Before the last so many lines of the current file; 0 means the beginning of all."""
+        """At the last few lines of the current file; 0 means the beginning of all files."""
         if not lines or not self._open(self._path) or self._fd is None:
             return
         size = os.fstat(self._fd).st_size
@@ -105,7 +105,7 @@ class LogTail:
         try:
             fd = open_regular(path, follow_links=False)
         except OSError:
-            return False  # there is none, or what has its name is no log
+            return False  # there is none, or what has its name is not a log
         self.close()
         self._fd, self._inode = fd, os.fstat(fd).st_ino
         return True
@@ -119,7 +119,7 @@ def _inode(path: Path) -> int | None:
 
 
 def _tail_start(fd: int, size: int, lines: int) -> int:
-    """The offset at which the last so many lines begin."""
+    """The offset at which the last `lines` lines begin."""
     position, newlines = size, 0
     while position > 0:
         length = min(CHUNK_BYTES, position)
@@ -241,7 +241,7 @@ async def _answers(
 ) -> AsyncGenerator[tuple[int, int, str], None]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-Wignore",  # a strange pattern earns a warning, and nobody would read it
+        "-Wignore",  # an odd pattern causes a warning that nobody would read
         "-m",
         "mosaic.telemetry.log_search_process",
         stdin=asyncio.subprocess.PIPE,

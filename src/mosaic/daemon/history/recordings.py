@@ -1,4 +1,4 @@
-"""Recordings: what is needed to play an episode of a run again, from whatever the run has kept."""
+"""Recordings: what is needed to replay an episode of a run, from whatever the run has kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ReadRecord = Callable[[str], Awaitable[RunRecord]]
 
 
 class Recordings:
-    """A run may come from elsewhere: nothing that it says is executed unless a person has seen it.
+    """A run may come from elsewhere: nothing it names is executed unless a person has seen it.
     Its environment is made by the worker installed here, in that worker's interpreter, and has to
     be one that is known there. Folders for modules are never among the files of runs.
     """
@@ -83,7 +83,7 @@ class Recordings:
     def _placed(
         self, recording: EpisodeRecording, record: RunRecord, consent: str
     ) -> EpisodeRecording:
-        """With the interpreter and the function that make the environment again."""
+        """With the interpreter and the function that recreate the environment."""
         try:
             config = parse_run_config(record.config)
             command = resolve_command(config, self._workers)
@@ -96,7 +96,7 @@ class Recordings:
             )
         python, path = command.python, command.path_dirs
         if is_interpreter(recording.python):
-            # The script's own, which is that of its worker only by chance.
+            # The script's own, which need not be that of its worker.
             python, path = recording.python, (*path, self._workers.sdk_dir)
         if not self._may_be_run(python):
             # A run of another machine names an interpreter of that machine.
@@ -134,7 +134,7 @@ class Recordings:
         folders: tuple[str, ...],
         consent: str,
     ) -> EpisodeRecording:
-        """Of an imported run: as it is known here, or as it says and a person has seen."""
+        """For an imported run: as it is known here, or as the run says if a person saw that."""
         if recording.problem:
             return recording
         options = recording.start.get("options")
@@ -157,7 +157,7 @@ class Recordings:
         return replace(_impossible(recording, problem), consent=needed)
 
     def _path_of(self, entry: WorkerEntry) -> tuple[str, ...]:
-        """An interpreter of a worker's own does not have MOSAIC installed; ours has."""
+        """A worker's own interpreter does not have MOSAIC installed; ours does."""
         is_ours = entry.python == self._workers.python
         return entry.path_dirs if is_ours else (*entry.path_dirs, self._workers.sdk_dir)
 
@@ -180,7 +180,7 @@ class Recordings:
 
 
 def is_interpreter(python: str) -> bool:
-    """By its name, and not a file that just anybody could have put something else into."""
+    """By its name, and not a file whose content anybody could have replaced."""
     path = Path(python)
     if not path.is_absolute() or _INTERPRETER_NAME.fullmatch(path.name) is None:
         return False
@@ -253,7 +253,7 @@ def _of_steps(record: RunRecord, told: RecordedSteps, gap: str) -> EpisodeRecord
 
 
 def _impossible(recording: EpisodeRecording, problem: str) -> EpisodeRecording:
-    """Without what nobody can use; an earlier problem comes first."""
+    """Without what cannot be used; an earlier problem comes first."""
     return replace(
         recording,
         problem=recording.problem or problem,

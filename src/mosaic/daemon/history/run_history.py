@@ -44,7 +44,7 @@ class StoreUpgrades:
         self._thread: threading.Thread | None = None
 
     def ask(self, run_id: str, files: RunFiles) -> None:
-        """From any thread. Tried once while the daemon lives: what failed would fail again."""
+        """From any thread. Tried once per daemon: what failed would fail again."""
         with self._lock:
             if run_id in self._asked or self._is_live(run_id):
                 return
@@ -72,7 +72,7 @@ def _upgrade(run_id: str, files: RunFiles) -> None:
         log.info("store.upgraded", run_id=run_id)
     except CorruptStoreError as error:
         if not stored_path(files.journal).exists():
-            raise  # nothing to make it from: it stays, for whoever can still read something
+            raise  # nothing to rebuild it from: it stays, in case something in it can be read
         _rebuild_store(run_id, files, error)
 
 
@@ -90,7 +90,7 @@ def _rebuild_store(run_id: str, files: RunFiles, reason: CorruptStoreError) -> N
 T = TypeVar("T")
 
 THREADS = 4
-# More do not make a question about many runs faster: each row has to come through the same lock.
+# More threads do not make a query over many runs faster: each row passes through the same lock.
 THREADS_PER_QUERY = 2
 # A message holds 16 MiB; a bucket or point has 62 bytes at most.
 MAX_SERIES_ROWS = 200_000
@@ -100,7 +100,7 @@ MAX_METRICS_BYTES = 12 * 1024 * 1024
 INFO_BYTES = 50
 PAGE_ROWS = 1_000
 MAX_PAGE_ROWS = 10_000
-# SQLite counts no further; a request can.
+# SQLite has no larger integer; a request may.
 MAX_CURSOR = 2**63 - 1
 
 

@@ -28,7 +28,7 @@ log = get_logger(__name__)
 
 
 class ArchivePiece(NamedTuple):
-    """A part of an archive on its way in; the first says what there is to be said of the whole."""
+    """A part of an archive being received; the first part describes the whole."""
 
     data: bytes
     total_bytes: int = 0
@@ -40,7 +40,7 @@ class ArchiveKeeper:
     def __init__(self, kept_runs: KeptRuns) -> None:
         self._kept_runs = kept_runs
         self._home = kept_runs.home
-        # One archive at a time: what checking them takes of memory is taken once.
+        # One archive at a time, so that the memory for checking is needed only once.
         self._unpacking = asyncio.Lock()
 
     async def archive(self, run_id: str) -> AsyncIterator[tuple[bytes, int]]:

@@ -26,7 +26,7 @@ class TrashKeeper:
         self._kept_runs = kept_runs
         self._home = kept_runs.home
         self._trash = kept_runs.trash
-        # Told of every run that goes.
+        # Called for every run that is removed.
         self._forget = forget
 
     async def delete(self, run_id: str, for_good: bool = False, reason: str = USER) -> Deletion:

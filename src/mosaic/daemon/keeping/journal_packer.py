@@ -1,4 +1,4 @@
-"""Packs the journals of runs that are over, one at a time, in a thread that gives way to others.
+"""Packs the journals of runs that are over, one at a time, in a low-priority thread.
 
 A run that is over gets no further attempt, so nobody writes to its journal any more. Runs that
 ended while the daemon was down, and those that a crash or a full disk left unpacked, are found when
@@ -53,7 +53,7 @@ class JournalPacker:
 
     async def _is_over(self, run_id: str) -> bool:
         active = self._kept_runs.supervisor.active.get(run_id)
-        if active is not None:  # asked for every bit of progress: without a look at the disk
+        if active is not None:  # called at every bit of progress, so it does not touch the disk
             return active.record.is_over
         try:
             return (await self._registry.get(run_id)).is_over

@@ -1,6 +1,6 @@
 """Keeping: the trash, retention, archives and journals of one home, put together.
 
-At its start it puts right what a daemon left that died in the middle of deleting, restoring or
+At its start it repairs what a daemon left that died in the middle of deleting, restoring or
 importing. Where the run's folder is decides: in the bundle, the run counts as deleted (or not
 imported); in its own place, it counts as there. Everything else follows the folder.
 """
@@ -49,7 +49,7 @@ class Keeping:
         self.journals = JournalPacker(self._kept_runs)
 
     async def start(self) -> None:
-        """Put right what an earlier daemon left half done; before anything is served."""
+        """Repair what an earlier daemon left half done, before anything is served."""
         kept_runs = self._kept_runs
         await repair_after_crash(kept_runs.home, kept_runs.trash, kept_runs.registry.delete)
 
@@ -71,7 +71,8 @@ async def repair_after_crash(home: Home, trash: Trash, forget: Forget) -> None:
                 continue
             await _repair_trashed(home, trash.bundle(path.name), path.name, forget)
         except (OSError, RunStateError) as error:
-            # What cannot be put right is left for a person; it must not keep a daemon from serving.
+            # What cannot be repaired is left for a person; it must not keep the daemon from
+            # serving.
             log.error("deletion.unhealed", run_id=path.name, error=str(error))
     for path in sorted(home.transfer.iterdir()):
         try:

@@ -1,4 +1,4 @@
-"""What all actions on kept runs share: they are done whole, and one at a time where they move."""
+"""What all actions on kept runs share: each is completed, and moves happen one at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class KeptRuns:
         self.moving = asyncio.Lock()
         # Runs that are being read for an archive, as often as they are.
         self.archiving: list[str] = []
-        # Set when the daemon stops: whoever works on a long file gives it up.
+        # Set when the daemon stops: work on a long file is abandoned.
         self.is_ending = threading.Event()
         self.uninterrupted = Uninterrupted()
 

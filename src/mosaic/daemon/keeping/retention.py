@@ -205,7 +205,7 @@ def _table(data: dict[str, Any], name: str, known: tuple[str, ...]) -> dict[str,
 
 
 def _refuse_unknown(table: dict[str, Any], known: tuple[str, ...], prefix: str) -> None:
-    """A rule that is misspelled must not pass for one that is absent."""
+    """A misspelled rule must not count as an absent one."""
     for name in table:
         if name not in known:
             raise ConfigError(

@@ -29,7 +29,7 @@ from mosaic.paths import Home, checked_run_id
 
 log = get_logger(__name__)
 
-# Names of what is on its way out begin so; nobody restores it any more.
+# Prefix of what is being removed; it can no longer be restored.
 GONE = ".gone-"
 MAX_NOTE = 1_000
 
@@ -71,7 +71,7 @@ class Trash:
         return bundle
 
     def entry(self, run_id: str) -> RunEntry:
-        """What the registry knew; raises CorruptStoreError when that can be told no more."""
+        """What the registry knew; raises CorruptStoreError when that is lost."""
         bundle = self.found(run_id)
         try:
             entry = RunEntry.from_json(read_regular(bundle.entry, MOST_JSON_BYTES))

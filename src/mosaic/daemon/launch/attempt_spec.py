@@ -103,7 +103,7 @@ class SpecBuilder:
         )
 
     def hidden_values(self, run_id: str, config: TrainRunConfig) -> list[str]:
-        """What nothing that is written about this run may hold."""
+        """Values that must not appear in anything written about this run."""
         return list(masked_values(self._vault.get(run_id) or {}, config).values())
 
     def _kept_values(self, run_id: str, config: TrainRunConfig) -> dict[str, str]:
@@ -128,7 +128,7 @@ def masked_values(kept: Mapping[str, str], config: TrainRunConfig) -> dict[str, 
 
 
 def _make_empty(directory: Path) -> None:
-    """An attempt begins with an empty folder, whatever an earlier one has put under its name."""
+    """An attempt begins with an empty folder, whatever an earlier one left under that name."""
     attempts = directory.parent
     if attempts.is_symlink() or not attempts.is_dir():
         set_aside(attempts)
@@ -140,7 +140,7 @@ def _make_empty(directory: Path) -> None:
 def worker_config(
     record: RunRecord, config: TrainRunConfig, command: LaunchCommand
 ) -> dict[str, object]:
-    """What the worker reads: its config, and who it is where its schema has a place for that."""
+    """What the worker reads: its config, and its ids if its schema has fields for them."""
     capabilities = command.entry.capabilities if command.entry else None
     known = capabilities.config_schema.get("properties", {}) if capabilities else {}
     names = {

@@ -64,14 +64,14 @@ class LaunchCommand:
         return self.entry is not None and self.python == self.entry.python and not self.arguments
 
     def starts_a_program(self, config: TrainRunConfig) -> bool:
-        """Whether this run is somebody else's program, rather than a worker's own."""
+        """Whether this run starts somebody else's program rather than the worker's own."""
         if self.entry is None or self.entry.capabilities is None:
             return True
         return any(field_at(config.worker.config, name) for name in self.program_fields)
 
     @property
     def estimated_memory_mb(self) -> int:
-        """What its worker says it needs; what workers usually do, where nobody says anything."""
+        """What its worker says it needs, else what workers usually need."""
         capabilities = self.entry.capabilities if self.entry else None
         if capabilities is None:
             return WorkerCapabilities.estimated_memory_mb

@@ -46,7 +46,7 @@ def read_stored_config(home: Home, run_id: str) -> TrainRunConfig | None:
 
 
 def stand_in_config(record: RunRecord) -> TrainRunConfig:
-    """Enough to look after a run that is live already; launched again it would only say why not."""
+    """Enough to supervise a run that is already live; launching it again would only say why not."""
     return TrainRunConfig(
         run_name=record.run_name,
         entry_point="python",
@@ -88,7 +88,7 @@ def _format_of(home: Home) -> int:
 
 
 def _configs(home: Home) -> Iterator[tuple[Path, str]]:
-    """Plain files only: one thing that is none must not keep all others as they are."""
+    """Plain files only: one that is not must not keep the others from being migrated."""
     for folder in filter(Path.is_dir, (home.configs, *sorted(home.trash.glob("*/configs")))):
         for path in sorted(folder.iterdir()):
             match = _CONFIG_NAME.fullmatch(path.name)

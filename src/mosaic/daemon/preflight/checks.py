@@ -102,7 +102,7 @@ _FIND_MODULE = (
     "    found = False\n"
     "sys.exit(0 if found else 3)\n"
 )
-# Only what was found is remembered: what was missing may be installed any moment.
+# Only what was found is remembered: what was missing may be installed at any moment.
 _found_modules: set[tuple[str, ...]] = set()
 _found_modules_lock = threading.Lock()
 
@@ -159,7 +159,7 @@ def _check_module(python: str, module: str, path_dirs: tuple[str, ...]) -> Prefl
 def _look_for(python: str, module: str, path_dirs: tuple[str, ...]) -> str:
     environment = inherited_environment(os.environ)
     environment["PYTHONPATH"] = joined_path(*path_dirs)
-    environment["PYTHONSAFEPATH"] = "1"  # not what happens to lie where the daemon was started
+    environment["PYTHONSAFEPATH"] = "1"  # not whatever is in the folder the daemon was started in
     try:
         answer = run_probe([python, "-c", _FIND_MODULE, module], environment, FIND_TIMEOUT_S)
     except OSError as error:
@@ -299,7 +299,7 @@ def check_machine_size(subject: Subject) -> list[PreflightResult]:
 
 
 def _expectation(expected_mb: int, total_mb: int) -> PreflightResult:
-    """No more than a warning: it may well get by with less."""
+    """Only a warning: it may well get by with less."""
     return PreflightResult(
         RESOURCES_CHECK,
         expected_mb <= total_mb,

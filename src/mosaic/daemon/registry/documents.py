@@ -1,9 +1,9 @@
 """What the registry holds of one run, as a document outside of it.
 
 `run.json` lies in the run's folder: what no other file of the run says. It is written before the
-run's row is committed, and once more when the run is over. A registry that is lost can so be
-rebuilt from the runs' directories, with the right names and outcomes. A `RunEntry` is everything,
-for the trash and for archives.
+run's row is committed, and once more when the run is over. A lost registry can thus be rebuilt from
+the runs' directories, with the right names and outcomes. A `RunEntry` is everything, for the trash
+and for archives.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class RunEntry:
 
     @classmethod
     def from_json(cls, document: bytes) -> RunEntry:
-        """Of a run that is over. Believes nothing: the document may come from anybody."""
+        """Of a run that is over. Trusts nothing: the document may come from anybody."""
         try:
             stored = msgspec.json.decode(document, type=_StoredEntry)
         except (ValueError, RecursionError) as error:

@@ -131,7 +131,7 @@ def _keep(home: Home, name: str, document: dict[str, Any]) -> None:
 
 
 def _name_of(run_id: Any) -> str:
-    """What stands there as an id may be anything, also a path."""
+    """The id there may be anything, even a path."""
     return str(run_id) if is_run_id(run_id) else f"unknown-{_hash(run_id)}"
 
 

@@ -85,11 +85,11 @@ def reconcile(store: RegistryStore, home: Home, now: float) -> Reconciliation:
 
 
 def fill_in_lineage(store: RegistryStore, home: Home) -> None:
-    """Of runs from before there was one in the registry: their configs say where they came from."""
+    """For runs older than this column: their configs say where they came from."""
     unknown = store.connection.execute("SELECT run_id FROM runs WHERE parent_run IS NULL")
     for (run_id,) in unknown.fetchall():
         row = store.row(run_id)
-        # It dates nothing: this is no event in the run's life.
+        # Keeps the date: this is not an event in the run's life.
         store.write(
             row, lineage_columns(_lineage_in_config(home, run_id)), float(str(row["updated_at"]))
         )
@@ -139,7 +139,7 @@ def _is_duplicate(store: RegistryStore, row: RunRow) -> bool:
 
 
 def _life(row: RunRow, files: RunFiles) -> list[Transition]:
-    """Bring a row read from run.json up to date, and retell what led there."""
+    """Bring a row read from run.json up to date, and rebuild its history."""
     created_at = float(str(row["created_at"]))
     life = [Transition(RunState.INIT, created_at, "submitted", 0)]
     attempts = _attempts(files)
@@ -348,7 +348,7 @@ def _sound_connection(home: Home) -> tuple[sqlite3.Connection, str, Path | None,
 
 
 def _not_a_file(path: Path) -> str:
-    """Of the registry and what SQLite keeps beside it: a folder there would stop every start."""
+    """Of the registry and SQLite's files beside it: a folder there would block every start."""
     for ending in _ENDINGS:
         found = path.with_name(path.name + ending)
         try:

@@ -104,7 +104,7 @@ class Registry:
         await self._write(lambda store: store.delete(run_id))
 
     async def keep_exit_proof(self, run_id: str, attempt: int, commitment: str) -> None:
-        """Remember by what an attempt's exit.json is known to be genuine; before it is launched."""
+        """Store what proves an attempt's exit.json genuine, before it is launched."""
         await self._write(lambda store: store.keep_exit_proof(run_id, attempt, commitment))
 
     async def exit_proof(self, run_id: str, attempt: int) -> str:

@@ -1,7 +1,7 @@
 """Rows of the registry: what every column may hold, and the records they stand for.
 
-What a column may hold is said once. Three things follow from that table: how a value of our own is
-made to fit (`storable`), whether a row from an archive is taken in, and whether a row that was
+What a column may hold is defined once. Three things follow from that table: how a value of our own
+is made to fit (`storable`), whether a row from an archive is taken in, and whether a row that was
 stored can be shown (`row_problem`). The ranges are those of the fields in `proto/trainer.proto`;
 times are those a calendar knows.
 """
@@ -74,7 +74,7 @@ class Column(NamedTuple):
         """Exactly the value SQLite will give back, so that a checksum taken now still fits then.
 
         For values of our own, which may go back to what a worker said: numbers are brought into
-        their range, and one that is no number counts as not told.
+        their range, and one that is not a number counts as missing.
         """
         if value is None:
             return None
@@ -94,7 +94,7 @@ class Column(NamedTuple):
             return None if self.is_optional else "is missing"
         is_number = kind is int or (kind is float and self.kind is float)
         is_in_range = self.kind is not str and is_number and self.lowest <= value <= self.highest
-        # An integer that is no float would come back from a message as another number.
+        # An integer that is not a float would come back from a message as another number.
         if not is_in_range or self.kind(value) != value:
             return f"is {shortened(value)}; it must be {self.description}"
         return None

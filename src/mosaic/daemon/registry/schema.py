@@ -15,7 +15,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 _MAGIC = b"SQLite format 3\x00"
 # The scripts up to this one make the checksums of the runs again by themselves.
 OWN_CHECKSUMS = 6
-# A number beyond that was written by no future MOSAIC: four damaged bytes make it.
+# A larger number was not written by a future MOSAIC: it comes from four damaged bytes.
 MOST_UNKNOWN_VERSIONS = 1000
 
 
@@ -126,7 +126,7 @@ def _shape(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
     ).fetchall()
 
 
-# The machine's trouble, not the file's: these must never send a good registry into quarantine.
+# Trouble of the machine, not of the file: it must never send a good registry into quarantine.
 _ENVIRONMENT = (
     "SQLITE_BUSY",
     "SQLITE_CANTOPEN",

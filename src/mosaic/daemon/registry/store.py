@@ -26,7 +26,7 @@ from mosaic.daemon.registry.rows import (
 )
 from mosaic.errors import RunStateError, UnknownRunError
 
-# The verdict on a run; nothing may change it once the run is over.
+# The outcome of a run; nothing may change it once the run is over.
 OUTCOME_FIELDS = frozenset(
     {"outcome", "failure_json", "exit_code", "signal", "stop_reason", "finished_at"}
 )
@@ -151,7 +151,7 @@ class RegistryStore:
         self.insert(row, entry.transitions)
 
     def pin(self, run_id: str, pinned: bool) -> int:
-        """Possible in every state; a pin is no event in the run's life and does not date it."""
+        """Possible in every state; a pin is not an event in the run's life and does not date it."""
         row = self.row(run_id)
         self.write(row, {"pinned": int(pinned)}, float(str(row["updated_at"])))
         if row["state"] == RunState.TERM:

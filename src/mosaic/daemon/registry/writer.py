@@ -69,7 +69,7 @@ class RegistryWriter:
         return self.submit(_Outside(action))
 
     def close(self) -> None:
-        """Finish what was asked for, then let go of the file."""
+        """Finish what was asked for, then release the file."""
         with self._lock:
             was_closed, self._is_closed = self._is_closed, True
         if not was_closed:

@@ -83,7 +83,7 @@ def take_lock(home: Home) -> int:
 
 
 def _sign(fd: int) -> None:
-    """Say in the lock itself who has it; the announcement comes only once we listen."""
+    """Write into the lock who holds it; the announcement comes only once we listen."""
     identity = identity_of(os.getpid())
     with contextlib.suppress(OSError):  # no room on the disk: the lock holds all the same
         os.ftruncate(fd, 0)

@@ -170,7 +170,7 @@ class KeepingService(rpc.TrainerServicer):
 
 log = get_logger(__name__)
 
-# A client that takes nothing for so long is let go; it can come back by its cursors.
+# A client that reads nothing for this long is dropped; it can come back by its cursors.
 SEND_TIMEOUT_S = 30.0
 
 
@@ -206,12 +206,12 @@ class BusService(rpc.TrainerServicer):
 async def _serve_subscription(
     subscription: Subscription, requests: AsyncIterator[pb.SubscribeRequest], context: Any
 ) -> None:
-    """Raises TimeoutError when the client takes nothing."""
+    """Raises TimeoutError when the client reads nothing."""
     granting = asyncio.create_task(_grant(subscription, requests))
     try:
         async with aclosing(subscription.deliveries()) as deliveries:
             async for run_id, delivery in deliveries:
-                # Written rather than yielded: only so we see that nobody takes it.
+                # Written rather than yielded: only then do we notice that nobody reads it.
                 async with asyncio.timeout(SEND_TIMEOUT_S):
                     await context.write(_packed_delivery(run_id, delivery))
     finally:

@@ -1,1 +1,1 @@
-"""Runs that are not over: their lifecycle, the queue, and who carries it all out."""
+"""Runs that are not over: their lifecycle, the queue, and the code that carries it out."""

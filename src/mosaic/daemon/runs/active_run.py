@@ -27,7 +27,7 @@ class ActiveRun:
     config: TrainRunConfig
     # "stdin" for workers of the SDK, "signals" for foreign scripts; known once launched.
     control: str = "stdin"
-    # Who came first, whatever the clock says meanwhile.
+    # Order of arrival, independent of the clock.
     position: int = field(default_factory=itertools.count().__next__)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     # Monotonic: when the journal last grew, to notice missing heartbeats.
@@ -37,9 +37,9 @@ class ActiveRun:
     queued_at: float = field(default_factory=time.monotonic)
     worker_failure: dict[str, Any] | None = None
     worker_stop_reason: str = ""
-    # By which the exit.json of the present attempt is known to be genuine.
+    # Proves the exit.json of the present attempt genuine.
     exit_commitment: str = ""
-    # How often a launch left no trace; a broken installation must not loop for ever.
+    # How often a launch left no trace; a broken installation must not loop forever.
     failed_launches: int = 0
     # The task that applies what the journal reported; the next report waits for it.
     reported: asyncio.Task[None] | None = None
@@ -88,7 +88,7 @@ def launch_failure(error: MosaicError) -> FailureReason:
 
 
 def plausible_verdict(verdict: AttemptVerdict, state: RunState) -> AttemptVerdict:
-    """A worker that was heard of has started, even if its folder looks as if it never had."""
+    """A worker that has reported has started, even if its folder looks as if it never had."""
     if verdict.fate is AttemptFate.NEVER_STARTED and state is not RunState.HSHK:
         return AttemptVerdict(AttemptFate.LOST, remark="Its attempt's folder was removed.")
     return verdict

@@ -1,7 +1,7 @@
 """Tasks that do not depend on who asked for them.
 
 Those nobody awaits are kept alive while they run, reported when they fail and canceled at the end.
-Those a client awaits go on when the client goes away.
+Those a client awaits continue when the client goes away.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BackgroundTasks:
         return task
 
     def keep_running(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """A loop the daemon cannot do without: an unforeseen error is logged, and it goes on."""
+        """A loop the daemon cannot do without: an unforeseen error is logged, and it continues."""
 
         async def again_and_again() -> None:
             while True:
@@ -76,7 +76,7 @@ class Uninterrupted:
             await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
-        """What is not done soon is given up; the next start puts it right."""
+        """What is not done soon is abandoned; the next start repairs it."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CLOSE_TIMEOUT_S)
         for task in list(self._tasks):

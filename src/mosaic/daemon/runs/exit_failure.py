@@ -54,8 +54,8 @@ _CAPACITY = re.compile(rf"total capacity of {_SIZE} of which {_SIZE} is free")
 def memory_failure(
     record: ExitRecord, worker_failure: dict[str, Any] | None
 ) -> FailureReason | None:
-    """The typed failure of an attempt that ended for want of memory, and of no other."""
-    # A program that is killed from outside has said nothing about it; C++ aborts by itself.
+    """The typed failure of an attempt that ended for lack of memory, and of no other."""
+    # A program killed from outside has not reported it; C++ aborts by itself.
     if record.signal in (None, signal.SIGABRT):
         for name, text in _errors(record, worker_failure):
             if kind := _kind_of(name, text):

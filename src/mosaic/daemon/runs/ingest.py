@@ -153,7 +153,7 @@ class IngestLoop:
 
 
 def is_lasting(error: StoreError) -> bool:
-    """Waiting helps against a full disk, but not where a folder stands in place of a file."""
+    """Waiting helps against a full disk, but not when a folder is in place of a file."""
     return isinstance(error, CorruptStoreError) or error.details.get("errno") in _NO_FILE
 
 

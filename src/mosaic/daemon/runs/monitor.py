@@ -62,7 +62,7 @@ class RunMonitor:
             await asyncio.sleep(LOOK_S)
 
     async def _check_safely(self, run: ActiveRun) -> None:
-        """What is wrong with one run is said there, and keeps nobody from looking at the others."""
+        """An error of one run is logged and does not keep us from checking the others."""
         try:
             await self._check_run(run)
         except Exception as error:  # noqa: BLE001 (a root: the loop serves all runs)

@@ -111,7 +111,7 @@ def gpus_needed(demand: Demand, capacity: Capacity) -> int:
 
 def memory_to_set_aside(resources: Resources, estimate_mb: int, capacity: Capacity) -> int:
     """A limit in full, since it may be used up. A run without one takes what it is expected to
-    need, but nobody waits for ever because of a guess: never more than the machine has."""
+    need, but nobody waits forever because of a guess: never more than the machine has."""
     if resources.memory_mb is not None:
         return resources.memory_mb
     return min(resources.expected_memory_mb or estimate_mb, capacity.memory_mb)

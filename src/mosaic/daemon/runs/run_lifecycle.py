@@ -32,7 +32,7 @@ class RunStatus:
     failures: int = 0  # attempts that ended in FAULT so far
     max_attempts: int = 1
     stop_requested: bool = False
-    stop_reason: str = ""  # in the words of who asked for the stop, if there were any
+    stop_reason: str = ""  # as the person who asked for the stop put it, if given
     failure: FailureKind | None = None  # why the last attempt ended badly
 
 
@@ -73,7 +73,7 @@ class Unpaused:
 
 @dataclass(frozen=True)
 class StopRequested:
-    reason: str = ""  # in the person's own words, if there are any
+    reason: str = ""  # in the person's own words, if given
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ Event = (
     | FaultHandled
 )
 
-# How it can end without a word about it from its run host.
+# How it can end without its run host reporting it.
 _GONE = (FailureKind.LOST, FailureKind.INTERRUPTED, FailureKind.UNREADABLE)
 
 # What the supervisor must do.
@@ -266,7 +266,7 @@ def _fault(
     run: RunStatus, failure: FailureReason, changes: dict[str, Any] | None = None
 ) -> Decision:
     if run.stop_requested and failure.kind in _GONE:
-        # The user wanted it gone, and gone it is.
+        # The user wanted it gone, and it is.
         return _canceled(f"stopped on request ({failure.kind})", changes)
     return Decision(
         RunState.FAULT,

@@ -30,7 +30,7 @@ class RunScheduler:
         while True:
             await self._place_what_fits()
             # Not `wait_for`: before Python 3.12 it forgets that it was canceled when the event
-            # comes at the same moment, and the daemon would wait for this loop for ever.
+            # comes at the same moment, and the daemon would wait for this loop forever.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._patience()):
                     await self._supervisor.queue_changed.wait()

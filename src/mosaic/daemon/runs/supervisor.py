@@ -67,7 +67,7 @@ from mosaic.telemetry.queries import metrics_digest
 
 log = get_logger(__name__)
 
-# What a run host may take beyond the grace period before it is killed itself.
+# How long a run host may exceed the grace period before it is killed itself.
 HOST_STOP_TIMEOUT_S = 10.0
 
 
@@ -305,7 +305,7 @@ class Supervisor:
         return await self._persist(f"attempt of {run.run_id}", adopt)
 
     async def _give_up(self, run: ActiveRun, key: AttemptKey, error: Exception) -> None:
-        """Something nobody foresaw: leave nothing running, say so in the run, serve the others."""
+        """Something unforeseen: leave nothing running, record it in the run, serve the others."""
         try:
             await self.executor.destroy(key)
         except Exception:
@@ -332,7 +332,7 @@ class Supervisor:
                 return result
 
     async def _take_report(self, run_id: str, ask: Callable[[], Awaitable[IngestReport]]) -> None:
-        """What the journal says; nothing, where journal or store can never be read."""
+        """Apply what the journal says; nothing if journal or store can never be read."""
 
         async def ask_once() -> IngestReport | None:
             try:
@@ -363,7 +363,7 @@ class Supervisor:
         )
 
     async def _repeat_stop(self, run: ActiveRun, key: AttemptKey) -> None:
-        """A stop that came before there was a host may have found nobody to tell."""
+        """A stop that came before there was a host may not have reached anybody."""
         while run.stop_task is not None and not run.stop_task.done():
             await asyncio.wait({run.stop_task})
         if run.is_live and run.key == key:
@@ -386,7 +386,7 @@ class Supervisor:
             return
         run.heard_at = time.monotonic()
         if 0 < report.attempt < run.record.attempt:
-            return  # a store that is rebuilt tells old news again
+            return  # a store being rebuilt reports old events again
         run.record = replace(run.record, **record_changes(report))
         run.is_progress_stored = False
         if report.failed is not None:
@@ -415,7 +415,7 @@ class Supervisor:
     # Housekeeping
 
     async def close(self) -> None:
-        """The daemon ends; runs and their hosts go on."""
+        """The daemon ends; runs and their hosts continue."""
         self._is_closing = True
         await self._tasks.close()
         await self._ingest.close()
@@ -436,7 +436,7 @@ async def stop_host(
     except WorkerStartError as error:
         log.warning("host.silent", run_id=key.run_id, error=error)
         if not await executor.terminate(key):
-            patience_s = 0.0  # nobody is there to be waited for
+            patience_s = 0.0  # nobody is left to wait for
     deadline = time.monotonic() + patience_s
     with feed.watch(key.run_id) as watcher:
         while run.is_live and run.key == key:

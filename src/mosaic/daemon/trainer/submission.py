@@ -115,7 +115,7 @@ class RunSubmitter:
         raise_first_failure(results)
         if needed is not None and not is_confirmed:
             raise consent_error(needed, consent, f"The config of {config.run_name!r}")
-        # A run that is stored is queued as well: half of this would be a run that waits for ever.
+        # A run that is stored is queued as well: half of this would be a run that waits forever.
         return await self.accepting.do(self._accept(config, client_key, command, tuple(results)))
 
     async def _is_from_elsewhere(self, config: TrainRunConfig) -> bool:
@@ -128,7 +128,7 @@ class RunSubmitter:
         return False
 
     async def _past_runs(self, config: TrainRunConfig, command: LaunchCommand) -> list[RunRecord]:
-        """Of the same worker and environment, newest first; enough of them to judge by."""
+        """Of the same worker and environment, newest first; enough of them for an estimate."""
         env_id = str(config.worker.config.get("env_id", ""))
         chosen = RunFilter(
             outcomes=(Outcome.SUCCEEDED,),
@@ -209,7 +209,7 @@ class RunSubmitter:
 
 
 def _refuse_lost_values(config: TrainRunConfig) -> None:
-    """Of a config that was stored: it would be accepted, wait, and then fail for want of them."""
+    """For a stored config: it would be accepted, wait, and then fail for lack of them."""
     if missing := referenced_names(config.environment):
         raise ConfigError(
             f"The values of {', '.join(missing)} are not stored with a run, so they must be "
@@ -236,7 +236,7 @@ def consent_for(config: TrainRunConfig, command: LaunchCommand) -> Consent | Non
 
 
 def _script_digest(path: Path) -> str:
-    """Empty for what is no script."""
+    """Empty for anything but a script."""
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST_SCRIPT:
             return ""

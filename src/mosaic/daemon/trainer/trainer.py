@@ -59,7 +59,7 @@ log = get_logger(__name__)
 BACKUP_EVERY_S = 3600.0
 STDERR_TAIL_LINES = 20
 TAKEOVER_TIMEOUT_S = 10.0
-# It is kept with the run for ever.
+# It is kept with the run forever.
 MAX_REASON = 200
 
 
@@ -312,7 +312,7 @@ class Trainer:
         }
 
     def note_unusable(self, run_id: str, reason: str) -> None:
-        """A record that cannot be sent is left out and told of; all others are served."""
+        """A record that cannot be sent is left out and reported; all others are served."""
         self._registry.note_unusable(run_id, reason)
 
     async def _summary(self, run_id: str) -> RunRecord:
@@ -349,7 +349,7 @@ class Trainer:
 
 
 def _config(path: Path, record: RunRecord) -> dict[str, Any]:
-    """Whoever submits the config of an imported run again shall not take it for their own."""
+    """Submitting the config of an imported run again must not make it look like one's own."""
     config = _document(path)
     metadata = config.get("metadata", {})
     if config and record.origin is Origin.IMPORTED and isinstance(metadata, dict):

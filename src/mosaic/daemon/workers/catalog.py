@@ -1,7 +1,7 @@
 """Finds workers: those installed beside the daemon, and those announced by manifests.
 
 A worker describes itself in its own interpreter (`python -m mosaic.worker.discovery`), never in the
-daemon. What it said is kept and asked for again only when something it depends on has changed.
+daemon. The description is kept, and asked for again only when something it depends on has changed.
 """
 
 from __future__ import annotations

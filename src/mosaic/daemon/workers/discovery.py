@@ -66,7 +66,7 @@ def _ask(announcement: Announcement) -> dict[str, Mapping[str, Any]]:
         command += ["--worker", f"{name}={entry_point}"]
     environment = inherited_environment(os.environ)
     environment["PYTHONPATH"] = joined_path(*announcement.path_dirs, announcement.sdk_dir)
-    environment["PYTHONSAFEPATH"] = "1"  # not what happens to lie where the daemon was started
+    environment["PYTHONSAFEPATH"] = "1"  # not whatever is in the folder the daemon was started in
     try:
         answer = run_probe(command, environment, DISCOVERY_TIMEOUT_S)
     except OSError as error:

@@ -38,7 +38,7 @@ def inherited_environment(daemon_environment: Mapping[str, str]) -> dict[str, st
 
 
 def passed_secrets(daemon_environment: Mapping[str, str]) -> dict[str, str]:
-    """What a worker gets of the daemon's secrets, to be treated as such: those somebody listed in
+    """The daemon's secrets that a worker gets, to be treated as such: those listed in
     MOSAIC_PASS_ENV, and inherited ones with a password in them, such as the URL of a proxy."""
     rules = SecrecyRules.of(daemon_environment)
     listed = listed_names(daemon_environment.get(PASS_VARIABLE, ""))

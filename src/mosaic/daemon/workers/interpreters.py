@@ -71,7 +71,7 @@ _lock = threading.Lock()
 
 
 def python_version(python: str) -> tuple[int, ...]:
-    """Raises InterpreterError when the file is missing or is no Python."""
+    """Raises InterpreterError when the file is missing or is not a Python."""
     if python == sys.executable:
         return tuple(sys.version_info[:3])
     try:

@@ -79,7 +79,7 @@ class ChartExport(QObject):
         self._write(path, write)
 
     def _ask(self, suffix: str, kinds: str, save: Callable[[Path], None]) -> None:
-        """Not modal: runs go on, and so does the window."""
+        """Not modal: runs continue, and so does the window."""
         dialog = QFileDialog(self._card.window(), "Save the chart", "", kinds)
         dialog.setObjectName("chart-save")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -249,7 +249,7 @@ class ChartCard(QWidget):
             self.metric_chosen.emit(self.metric_name, wanted)
 
     def _on_edited(self) -> None:
-        """What was typed and is no metric goes back to what is shown."""
+        """What was typed and is not a metric goes back to what is shown."""
         if self._combo.findText(self._combo.currentText()) < 0:
             self._combo.setCurrentText(self.metric_name)
 

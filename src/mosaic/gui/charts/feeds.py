@@ -29,16 +29,16 @@ from mosaic.gui.charts.model.runs import evaluations_of
 from mosaic.gui.services.async_bridge import AsyncBridge, Task
 from mosaic.gui.state.runs_state import RunsState
 
-# A wheel turns many times; the daemon is asked when it rests.
+# A mouse wheel turns many times; the daemon is asked when it stops.
 _RANGE_MS = 100
 _MIN_BUCKETS, _MAX_BUCKETS = 200, 2_000
 
 
 class ChartFeed(QObject):
-    """Asks the daemon for one chart's curves and makes a picture of them, off the window.
+    """Asks the daemon for one chart's curves and builds a picture of them, off the window's thread.
 
-    New points never overtake: while one question is open, runs wait for the next one. A new range,
-    metric or selection makes an older question about them void.
+    New points never overtake: while one request is open, runs wait for the next one. A new range,
+    metric or selection cancels an older request.
     """
 
     arrived = Signal(object)  # ChartPicture
@@ -201,7 +201,7 @@ class ChartFeed(QObject):
 
     def _build(self) -> None:
         if self._asking is not None and any(run.run_id not in self._series for run in self._runs):
-            return  # half of the runs would be told to have no values
+            return  # half of the runs would be shown without values
         if self._building is not None:
             self._is_outdated = True
             return
@@ -220,7 +220,7 @@ class ChartFeed(QObject):
         )
 
     def _on_picture(self, picture: ChartPicture) -> None:
-        # A task that is done has still to be delivered: only here it is out of the way.
+        # A finished task still has to be delivered: only here is it done with.
         self._building = None
         self._picture = picture
         if self._is_outdated:
@@ -288,7 +288,7 @@ class RunMetrics(QObject):
         self._asking = self._bridge.ask(names, self._on_names, self._on_failed)
 
     def measure_evaluations(self, run_ids: Iterable[str]) -> None:
-        """Series in which these runs put down evaluations while they trained."""
+        """Series in which these runs logged evaluations while they trained."""
         if self._measuring is not None:
             self._measure_next = tuple(run_ids)
             return
@@ -328,7 +328,7 @@ class RunMetrics(QObject):
         self.evaluations_changed.emit()
 
     def _on_failed(self, error: MosaicError) -> None:
-        """Asked again with the next change; that the daemon is gone is said elsewhere."""
+        """Asked again with the next change; a lost daemon is reported elsewhere."""
         self.stop()
 
 

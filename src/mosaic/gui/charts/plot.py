@@ -342,7 +342,7 @@ class CurvePlot(QWidget):
         if was_chosen:
             self.range_chosen.emit(None)
 
-    # What it gives away
+    # What it exports
 
     def image(self) -> QImage:
         """Twice as fine as on the screen."""

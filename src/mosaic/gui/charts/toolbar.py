@@ -1,4 +1,4 @@
-"""What stands above the charts: how they are drawn, and which can be added or taken away."""
+"""The controls above the charts: how they are drawn, and which can be added or removed."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ _OTHERS = "other"
 
 
 class ChartChips(QWidget):
-    """Charts to add or take away with one click, and the list of all others."""
+    """Charts to add or remove with one click, and the list of all others."""
 
     added = Signal(tuple)  # names
     removed = Signal(tuple)

@@ -52,7 +52,7 @@ _BUCKETS = 60
 
 
 class CardInspector:
-    """Finds out about cards in sight: their files and hashes, the curves of their runs."""
+    """Looks up what visible cards need: their files and hashes, the curves of their runs."""
 
     def __init__(
         self,

@@ -61,7 +61,7 @@ def nothing_known(env_id: str, is_loaded: bool) -> str:
 
 
 def _keys(info: EnvironmentInfo) -> str:
-    """One key a line; nothing where no keyboard is enough."""
+    """One key per line; empty if a keyboard is not enough."""
     found = key_map_of(info.id, info.family, info.action_space)
     if "human" not in info.control_modes or not isinstance(found, KeyMap):
         return ""

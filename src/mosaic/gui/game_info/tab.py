@@ -105,7 +105,7 @@ class GameTab(RunTab):
         self._draw()
 
     def _on_tab_asked(self, tab_id: str) -> None:
-        """Whoever asks for it by name means the environment that they are choosing."""
+        """Asked for by name, it shows the environment that is being chosen."""
         if tab_id == "game":
             self.which.choose(CHOSEN)
             self._draw()

@@ -1,4 +1,4 @@
-"""What somebody keeps of what is watched: clips and snapshots in the run's folder."""
+"""What is kept of the live view: clips and snapshots in the run's folder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ClipRecording:
         self._last_s = 0.0
         self._is_closed = False
         self.began_s: float | None = None  # when the first frame came
-        self.is_over = False  # it cannot go on; `close` says why
+        self.is_over = False  # it cannot continue; `close` says why
         with contextlib.ExitStack() as held:
             folder = ClipFolder(run_directory, run_id, worker_type)
             try:

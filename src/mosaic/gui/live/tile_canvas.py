@@ -117,7 +117,7 @@ class TileCanvas(QWidget):
         return slots[self._focused] if self._focused < len(slots) else None
 
     def show_veil(self, text: str) -> None:
-        """Grey over everything, and what is the matter; an empty text takes it away."""
+        """Grey over everything, with what is wrong; an empty text removes it."""
         if text != self._veil:
             self._veil = text
             self.setAccessibleDescription(text)

@@ -239,7 +239,7 @@ class GamePanel(QWidget):
         workbench.state.connection_changed.connect(self._on_connection_changed)
 
     def play(self, session: PlaySession) -> None:
-        """From now on this one; it is ready."""
+        """Shows this session from now on; it is ready."""
         self.stop()
         plan = session.plan
         self._session = session
@@ -304,7 +304,7 @@ class GamePanel(QWidget):
             tile = frames.tiles[0]
             before, self.now = self.now, play_now(tile.metrics)
             self._rate.add(tile.frames, time.monotonic())
-            # Who acts and whether it goes on is shown at once.
+            # Who acts and whether it continues is shown at once.
             if before[5:] != self.now[5:]:
                 self._show_now()
                 return

@@ -196,7 +196,7 @@ class PlayPage(StagePage):
             self._next = None
             session.deleteLater()
             if self.session is not None:
-                # What is played goes on, as if nobody had asked.
+                # What is played continues, as if nobody had asked.
                 self._target = self.session.plan.target
                 self._workbench.state.play = self._target
                 self._workbench.state.say(Notice(sentence, Severity.BAD, seconds=0))

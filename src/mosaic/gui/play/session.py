@@ -49,7 +49,7 @@ class PlaySession(QObject):
         self.run_id = ""
         self.facts: PlayFacts | None = None
         self.frames = LiveFrames()
-        self.is_kept = False  # it goes on without the page
+        self.is_kept = False  # it continues without the page
         self._workbench = workbench
         self._is_ended = False  # by us
         self._tasks: list[Task] = []
@@ -86,7 +86,7 @@ class PlaySession(QObject):
         )
 
     def send(self, commands: Sequence[dict[str, Any]]) -> None:
-        """In this order. What waits while others are under way goes with the next lot."""
+        """In this order. Commands that come while others are on their way wait for them."""
         if self.phase is Phase.PLAYING and not self._is_ended:
             self._waiting += commands
             self._send_waiting()
@@ -103,7 +103,7 @@ class PlaySession(QObject):
             self._sign_of_life.start()
 
     def hide(self) -> None:
-        """They do not arrive any more; the run goes on."""
+        """They do not arrive any more; the run continues."""
         self._look.stop()
         self._sign_of_life.stop()
         if self._reader is not None:
@@ -112,7 +112,7 @@ class PlaySession(QObject):
             self._reader = None
 
     def keep(self, is_kept: bool) -> None:
-        """Whether it goes on without the page, and without the window."""
+        """Whether it continues without the page, and without the window."""
         self.is_kept = is_kept
         limit_s = 0.0 if is_kept else IDLE_LIMIT_S
         self.send([{"cmd": "idle_limit", "value": limit_s}])
@@ -231,7 +231,7 @@ class PlaySession(QObject):
     def _on_unanswered(self, error: MosaicError) -> None:
         self._sending = None
         self._waiting.clear()
-        # A run that is over is no surprise: that it is will be told in a moment.
+        # No surprise if the run is over: that will be reported in a moment.
         if not isinstance(error, RunStateError):
             self.unanswered.emit(error)
 

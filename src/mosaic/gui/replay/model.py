@@ -21,7 +21,7 @@ from mosaic.replay.verdict import DIFFERS, IDENTICAL, ReplayVerdict, is_same
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 # Steps a second at speed 1.
 STEPS_PER_SECOND = 30.0
-# A picture that came late, or a window that was busy, is not made up for by a leap.
+# A late picture, or a busy window, does not cause a jump.
 _LONGEST_S = 0.1
 
 
@@ -85,7 +85,7 @@ class ReplayPlayer:
         return self.seek(self.step + by)
 
     def end_at(self, step: int) -> None:
-        """There is nothing behind this step: the simulated episode was shorter."""
+        """There is nothing after this step: the simulated episode was shorter."""
         self.pause()
         self.seek(step)
 

@@ -1,4 +1,4 @@
-"""ReplayPage: episodes of a run once more, step by step, compared with what was recorded."""
+"""ReplayPage: episodes of a run, step by step, compared with what was recorded."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from mosaic.gui.widgets.pictures import PictureView
 
 _TICK_MS = 16
 _SHOWN_PER_SECOND = 1000 / _TICK_MS
-# So many pictures are drawn before they are needed.
+# This many pictures are drawn ahead.
 _AHEAD = 12
 
 # What there is instead of a picture: what it is called, and what shows it.

@@ -1,6 +1,6 @@
 """SimulationThread: one episode's simulator, in a thread of its own.
 
-The newest wish wins: whoever drags the scrubber waits for one picture, not for all in between.
+The newest request wins: dragging the scrubber waits for one picture, not for all in between.
 What it finds is told to `tell` in this thread; nothing is told after `end`.
 """
 
@@ -41,7 +41,7 @@ class StepDrawn:
     step: SimulatedStep
     image: QImage
     difference: str
-    seen: int  # so many steps are compared
+    seen: int  # this many steps are compared
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class SimulationThread:
 
 
 class SimulationJob:
-    """Something that takes a whole episode, beside whoever watches it: a check, a video."""
+    """Work on a whole episode in the background: a check, a video."""
 
     def __init__(
         self,

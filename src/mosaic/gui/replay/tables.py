@@ -253,7 +253,7 @@ class EpisodeList(QWidget):
         self._jumping: Task | None = None
         self._current = -1
         self._is_marking = False
-        self._listed_at = 0  # so many were finished when the list was read
+        self._listed_at = 0  # this many were finished when the list was read
         self.order = QComboBox()
         self.order.setObjectName("episode-order")
         self.order.setAccessibleName("Order of the episodes")
@@ -308,7 +308,7 @@ class EpisodeList(QWidget):
         self._mark()
 
     def show_finished(self, episodes: int) -> None:
-        """So many are there by now."""
+        """This many are finished by now."""
         text = new_episodes_text(self._listed_at, episodes) if self._listed_at else ""
         self.news.setText(text)
         self.news.setVisible(bool(text))

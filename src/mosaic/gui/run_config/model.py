@@ -116,7 +116,7 @@ def find_algorithm(record: RunRecord, algorithms: Iterable[AlgorithmInfo]) -> Al
 def lineage_lines(
     record: RunRecord, runs: Iterable[RunRecord]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What the run did with another one's checkpoint, and others with its own: words and ids."""
+    """What the run did with another run's checkpoint, and others with its own: words and ids."""
     lines: list[tuple[str, tuple[str, ...]]] = []
     if record.lineage is not None:
         lines.append(

@@ -271,7 +271,7 @@ class ConfigTab(TabPage):
         layout.addLayout(buttons)
 
     def _show_view(self, view: ConfigView) -> None:
-        """Once a second for a run that goes on; nothing moves where nothing is different."""
+        """Once a second for a live run; what has not changed does not move."""
         if view == self._view:
             return
         self._view = view

@@ -146,7 +146,7 @@ class RunsTableModel(QAbstractTableModel):
         self._tell(changed)
 
     def tick(self, first: int, last: int) -> None:
-        """Clocks go on: rows that are in sight are made anew, and told where they differ."""
+        """Time passes: visible rows are rebuilt, and reported where they differ."""
         now = time.time()
         for place in range(max(0, first), min(last, len(self._ids) - 1) + 1):
             record = self.record_at(place)
@@ -157,7 +157,7 @@ class RunsTableModel(QAbstractTableModel):
                 self._tell((record.run_id,))
 
     def sleep(self) -> None:
-        """Nobody looks: nothing is worked out until `wake`."""
+        """Not visible: nothing is computed until `wake`."""
         self.is_awake = False
         self._batch.stop()
 

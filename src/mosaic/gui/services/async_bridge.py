@@ -1,4 +1,4 @@
-"""AsyncBridge: one thread that talks to the daemon; what it hears arrives in the window's thread.
+"""AsyncBridge: one thread that talks to the daemon; its answers arrive in the window's thread.
 
 Every call returns at once with a Task. After `cancel` none of the task's functions is called.
 """
@@ -84,7 +84,7 @@ class AsyncBridge(QObject):
         return self._begin(work, failed)
 
     def tell(self, request: Callable[[AsyncTrainerClient], Awaitable[Any]]) -> None:
-        """Something the daemon shall hear even if the window closes now; nobody waits for it."""
+        """A call that must reach the daemon even if the window closes now; nobody waits for it."""
 
         async def work(task: Task) -> None:
             with suppress(MosaicError):

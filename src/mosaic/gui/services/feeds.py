@@ -1,4 +1,4 @@
-"""Feeds: keeps the state true to the daemon, through its deaths and returns."""
+"""Feeds: keeps the state in step with the daemon, even when it dies and comes back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mosaic.paths import Home
 from mosaic.wire.answers import Health
 
 _HEALTH_MS = 1000
-# Longer than any answer of a daemon that lives, shorter than anybody's patience.
+# Longer than any answer of a living daemon takes, shorter than a person would wait.
 _SILENCE_S = 2.0
 # Runs that somebody else deleted are noticed only by listing all.
 _RELOAD_S = 60.0
@@ -107,7 +107,7 @@ class Feeds(QObject):
         )
 
     def _was_stopped(self) -> bool:
-        """On purpose, that is: then it is not for us to start it again unasked."""
+        """On purpose, that is: then we must not restart it unasked."""
         return (
             self._has_connected and self._home is not None and not self._home.daemon_info.exists()
         )

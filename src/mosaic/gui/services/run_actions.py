@@ -70,7 +70,7 @@ class RunActions:
             self._state, self._bridge, send, tell, failed or self._say_error, subject=subject
         )
 
-    # Runs that are going on
+    # Live runs
 
     def stop(self, run_ids: Sequence[str], reason: str = "user_cancel") -> None:
         self._each(run_ids, lambda client, run: client.stop_run(run, reason), "stopping")
@@ -96,7 +96,7 @@ class RunActions:
         self._read([run_id], lambda records: self._state.ask_form(rerun.edit_target(records[0])))
 
     def resume(self, run_id: str) -> None:
-        """One that was stopped goes on at once; for a finished one the form asks how far."""
+        """A stopped run continues at once; for a finished one the form asks how far."""
 
         def start(record: RunRecord) -> None:
             if rerun.was_cut_short(record):

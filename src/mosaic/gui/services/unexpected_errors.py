@@ -1,4 +1,4 @@
-"""UnexpectedErrors: an error nobody thought of is logged and told; the window stays."""
+"""UnexpectedErrors: an unforeseen error is logged and shown; the window stays open."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class DockShares(QObject):
             dock.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        # In a window that is being resized docks give way: that is nobody's wish.
+        # In a window that is being resized docks shrink: nobody asked for that.
         if event.type() == _RESIZE and self._window.size() == self._settled:
             self._now = DockSizes(self._left.width(), self._right.width(), self._bottom.height())
         return super().eventFilter(watched, event)

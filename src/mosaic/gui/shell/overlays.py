@@ -28,7 +28,7 @@ from mosaic.paths import Home
 
 
 class Overlay(QWidget):
-    """Nothing waits for it: whatever runs in the window goes on below."""
+    """Nothing waits for it: whatever runs in the window continues below."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)

@@ -78,7 +78,7 @@ class LiveWatch:
         self._start_counting()
 
     def end(self, watcher: LiveViewer) -> None:
-        """Of whoever has been taken over from meanwhile, nothing ends."""
+        """Does nothing if another viewer has taken over."""
         if watcher is self.watcher:
             self.watcher = LiveViewer.NOBODY
 

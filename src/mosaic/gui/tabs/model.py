@@ -91,14 +91,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Growth:
-    """How rows became others: so many in front of the old ones, so many gone from their end."""
+    """How rows became others: this many in front of the old ones, this many gone from their end."""
 
     added: int
     removed: int
 
 
 def growth(old: Sequence[Row], new: Sequence[Row]) -> Growth | None:
-    """None where the new rows do not go on from the old ones."""
+    """None where the new rows do not continue from the old ones."""
     if not old or not new:
         return None
     added = next((index for index, row in enumerate(new) if row.key == old[0].key), None)

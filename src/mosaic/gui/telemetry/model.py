@@ -77,7 +77,7 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def read_lines(lines: Iterable[bytes]) -> list[Reported]:
-    """What is no step and no episode is left out, as is what cannot be read."""
+    """What is not a step and no episode is left out, as is what cannot be read."""
     found: list[Reported] = []
     for text in lines:
         try:

@@ -23,7 +23,7 @@ from mosaic.front.human import amount, count, decimal, size
 from mosaic.front.references import LocalRun, local_run
 from mosaic.gui.tabs.model import Column, Row
 
-# One look reads no more than this; the next one goes on from there.
+# One look reads no more than this; the next one continues from there.
 LOOK_BYTES = 32_000_000
 _MOST_PROBLEMS = 3
 TAG_COLUMNS = (

@@ -148,7 +148,7 @@ class TensorBoardTab(TabPage):
             return
         self._shown_run = record.run_id
         self._show_board(BoardState.STARTING)
-        # Not among the tasks of the tab: it goes on when another one is in front.
+        # Not among the tasks of the tab: it continues when another one is in front.
         self.workbench.bridge.work(
             lambda: self.board.start(record), self._on_started, self._on_start_failed
         )

@@ -1,4 +1,4 @@
-"""TrialsTab: the trials of an Optuna study, read while it goes on."""
+"""TrialsTab: the trials of an Optuna study, read while it continues."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ class Playback:
         self._since = now if self.is_playing else None
 
     def advance(self, now: float) -> bool:
-        """Goes on to this moment; whether the end was passed and it begins again."""
+        """Continues to this moment; whether the end was passed and it begins again."""
         if not self.is_playing or self._since is None:
             return False
         self._position_s += (now - self._since) * self.speed

@@ -1,6 +1,6 @@
-"""One journal line in, one typed event or the reason why it is none out.
+"""One journal line in, one typed event out, or the reason why there is none.
 
-A journal is written by code nobody vouches for, so `decode` never raises whatever the bytes are.
+A journal is written by untrusted code, so `decode` never raises, whatever the bytes are.
 Actions and observations stay the raw bytes they were, since nobody here looks into them.
 """
 

@@ -1,6 +1,6 @@
 """The bytes of a journal, plain or packed, by their place in the plain one.
 
-While a run goes on its journal is `events.jsonl`; chunks that a worker publishes over the wire are
+While a run is live its journal is `events.jsonl`; chunks that a worker publishes over the wire are
 appended so that sending one twice is harmless. Once it is over, a long one is replaced by
 `events.jsonl.gz` (see `packing`). Readers give the plain path and need not know which form is
 there.
@@ -8,8 +8,8 @@ there.
 The packed form is a gzip file of independent members that can be read from any place, and by zcat.
 The extra field of each member (RFC 1952, "MJ") says where its text begins in the whole, how long
 the text is, how many bytes the member occupies, and the checksum of these three. So a reader hops
-from head to head, and behind a damaged member it finds the next by its signature. The last member
-is empty: where it is missing, the file is cut off.
+from head to head, and after a damaged member it finds the next by its signature. The last member is
+empty: where it is missing, the file is cut off.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ log = get_logger(__name__)
 PACKED_SUFFIX = ".gz"
 _SCAN_BYTES = 1_048_576
 _INDEXES_KEPT = 64
-# As many as 25 GB of text have; more are made to fill the memory of whoever lists them.
+# As many as 25 GB of text have; more are meant to fill the memory of whoever lists them.
 _MOST_MEMBERS = 100_000
 
 
@@ -274,7 +274,7 @@ def _next_member(
 def append_chunk(journal_path: Path, offset: int, chunk: bytes) -> int:
     """Make the chunk the journal's bytes from `offset` on; durable when this returns.
 
-    Bytes the journal has already are compared and dropped. The result is where to go on.
+    Bytes the journal has already are compared and dropped. The result is where to continue.
     """
     if chunk and not chunk.endswith(b"\n"):
         raise StoreError(

@@ -1,8 +1,8 @@
 """Packs the journal of a run that is over: `events.jsonl` becomes `events.jsonl.gz`.
 
 The packed file is written under another name, compared with the plain one byte by byte, and only
-then takes its place. Whatever ends this in between, the plain journal is there and the next attempt
-starts afresh; where both are there, the plain one counts.
+then takes its place. Whatever interrupts this, the plain journal is there and the next attempt
+starts over; if both exist, the plain one counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mosaic.errors import StoreError
 from mosaic.files import sync_directory, write_all
 from mosaic.telemetry.journal.files import PackedJournal, packed_member, packed_path
 
-# A shorter one is not worth the trouble.
+# A shorter one is not worth packing.
 MIN_BYTES = 65_536
 # Text per member: enough to pack well, little to unpack for whoever reads a few lines.
 MEMBER_BYTES = 262_144

@@ -1,9 +1,9 @@
 """Reads whole lines of a growing journal from any byte offset, in bounded memory.
 
-The journal may be packed meanwhile; its offsets are those of the plain one for ever.
+The journal may be packed in the meantime; its offsets always are those of the plain one.
 
 A line's cursor is the byte offset at which it starts. An offset that is not preceded by a newline
-lies inside a line that was too long; reading goes on behind its end. So the offset alone says
+lies inside a line that was too long; reading continues after its end. So the offset alone says
 where reading stands, and nothing else has to survive a restart.
 """
 
@@ -29,7 +29,7 @@ RAW_EVENT_BYTES = 1_048_576
 
 @dataclass(frozen=True)
 class JournalChunk:
-    """Whole lines without their newlines, where each starts, and where to go on."""
+    """Whole lines without their newlines, where each starts, and where to continue."""
 
     lines: list[bytes] = field(default_factory=list)
     cursors: list[int] = field(default_factory=list)
@@ -98,7 +98,7 @@ def read_raw_events(
     end: int | None = None,
     run_id: str | None = None,
 ) -> tuple[list[bytes], int]:
-    """The JSON of the next valid events (of these types) and the cursor to go on from.
+    """The JSON of the next valid events (of these types) and the cursor to continue from.
 
     No events and an advanced cursor mean: nothing of these types so far, ask again. No events
     and the same cursor mean: no whole line there yet.

@@ -32,7 +32,7 @@ from mosaic.foreign.files import read_regular
 from mosaic.telemetry.recordings.blocks import Block, read_object, read_payload, scan_blocks
 from mosaic.telemetry.recordings.sessions import RecordingSession, SlotSteps, open_sessions
 
-# No answer has room for more, and nobody would wait for so long a replay.
+# No answer has room for more, and nobody would wait for such a long replay.
 MAX_STEPS = 5_000_000
 TOO_LONG = f"it is longer than {MAX_STEPS:,} steps, which is too long to be replayed"
 

@@ -20,7 +20,7 @@ class RecordedSteps:
     """What a store holds of one episode in one attempt."""
 
     attempt: int
-    episode: EpisodeSummary  # made from the steps while the episode goes on
+    episode: EpisodeSummary  # made from the steps while the episode continues
     actions: tuple[Any, ...] = ()
     rewards: tuple[float, ...] = ()
     # Why it cannot be simulated again from this; empty when it can.

@@ -27,7 +27,7 @@ class EpisodeFacts(msgspec.Struct, gc=False, frozen=True):
     """What the metadata of an episode say about it."""
 
     step: Count | None = None  # the training step at which it ended
-    count: PositiveCount = 1  # it stands for so many, with their means
+    count: PositiveCount = 1  # it stands for this many, with their means
     purpose: str | None = None
 
 
@@ -36,7 +36,7 @@ _decode_facts = msgspec.json.Decoder(EpisodeFacts).decode
 
 
 def facts_of(metadata: str) -> EpisodeFacts:
-    """Metadata are the worker's own: anything may be there, and what makes no sense is left out."""
+    """Metadata come from the worker: anything may be there, and what makes no sense is ignored."""
     try:
         return _decode_facts(metadata)
     except msgspec.ValidationError:
@@ -58,8 +58,8 @@ class EpisodePlace:
 
     # The training step at which the last training episode ended.
     step: int = 0
-    # A new attempt has not said from where it goes on. When its first episode ends without a word
-    # it began anew, and everything before is lived through again.
+    # A new attempt has not said where it continues from. If its first episode ends before it does,
+    # the attempt started over, and everything before is repeated.
     may_begin_anew: bool = False
 
     def place(self, is_finished: bool, length: int, facts: EpisodeFacts) -> tuple[EpisodeKind, int]:
@@ -84,7 +84,7 @@ class EpisodePlace:
 
 
 def loaded_step(payload: Any) -> int | None:
-    """From which step an attempt goes on, of the payload of its `checkpoint_loaded`."""
+    """From which step an attempt continues, of the payload of its `checkpoint_loaded`."""
     step = payload.get("step") if isinstance(payload, dict) else None
     return max(-MAX_COUNT, min(step, MAX_COUNT)) if isinstance(step, int) else None
 

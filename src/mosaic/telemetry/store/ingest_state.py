@@ -1,7 +1,7 @@
-"""Where ingestion of one run stands, and the running sums its progress is told from.
+"""How far the ingestion of one run is, and the running sums behind its progress.
 
 This is the one row of the store's `ingest_state` table: it is written in the same transaction as
-the rows it sums up, so a restart goes on from it without counting anything again.
+the rows it sums up, so a restart continues from it without counting anything again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class IngestState:
     episodes: int = 0
     metrics: int = 0
     quarantined: int = 0
-    # Sequence numbers that never came, and those that came again: told, never fatal.
+    # Sequence numbers that never came, and those that came twice: reported, never fatal.
     last_seq: int = -1
     missing: int = 0
     repeated: int = 0
@@ -50,7 +50,7 @@ class IngestState:
     total_episodes: int | None = None
 
     # The speed now is measured from `rate_from` to `rate_last`; `rate_mark` is the next
-    # `rate_from`. All these times are those of a clock that stands still while the run is paused.
+    # `rate_from`. All these times are of a clock that stops while the run is paused.
     rate_from_time: float | None = None
     rate_from_steps: int = 0
     rate_mark_time: float | None = None
@@ -58,7 +58,7 @@ class IngestState:
     rate_last_time: float | None = None
     rate_last_steps: int = 0
 
-    # The step of the checkpoint from which the attempt went on.
+    # The step of the checkpoint from which the attempt continued.
     resumed_from: int = 0
     # See EpisodePlace.
     last_episode_step: int = 0
@@ -126,7 +126,7 @@ class IngestState:
         if self.paused_since is not None:
             if self.rate_last_time is None or steps <= self.rate_last_steps:
                 return
-            self.unpause(now)  # it goes on without having said so
+            self.unpause(now)  # it continues without having said so
         now -= self.paused_s
         last, mark = self.rate_last_time, self.rate_mark_time
         if last is None or mark is None or now < last:  # at first, and when the clock was set back
@@ -162,7 +162,7 @@ class IngestState:
     def progress(self, returns: Sequence[float]) -> Progress:
         """`returns` are those of the run's last training episodes that count, oldest first."""
         finite = [value for value in returns if math.isfinite(value)]
-        # Only of a worker that tells no episodes its own count is taken.
+        # The worker's own count is used only if it reports no episodes.
         has_told = self.attempt_episodes or self.finished_episodes
         return Progress(
             steps=self.steps_done,
@@ -192,7 +192,7 @@ class IngestState:
         return (self.rate_last_steps - self.rate_from_steps) / seconds if seconds > 0 else None
 
     def _trained(self) -> tuple[float, int]:
-        """Seconds and steps of all attempts, while it neither got ready nor was paused."""
+        """Seconds and steps of all attempts, without start-up and pauses."""
         if self.trained_from_time is None or self.rate_last_time is None:
             return self.earlier_s, self.earlier_steps
         return (

@@ -64,7 +64,7 @@ class Batch:
         self.returns = list(returns)
         self.rows: dict[str, list[Any]] = {table: [] for table in COLUMNS}
         self.notices: list[RunLifecycleEvent] = []
-        # (cursor, step): from here on the run goes on from this step again. Without a step it
+        # (cursor, step): from here on the run continues from this step again. Without a step it
         # begins anew, as far as its episodes tell.
         self.rewinds: list[tuple[int, int | None]] = []
         # Curves of episodes that have their first point here: logged metrics give way.
@@ -252,7 +252,7 @@ class Batch:
                 self._place.begin_attempt()
             state.begin_attempt(attempt, cursor)
             state.last_seq = event.seq - 1  # each attempt may count from anywhere
-            # Nobody acts on news of the attempt before any more.
+            # Nobody acts on reports of the previous attempt any more.
             self.notices.clear()
             self._heartbeat = None
             self.has_samples = False

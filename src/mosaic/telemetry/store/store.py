@@ -89,7 +89,7 @@ class TelemetryStore:
             for table, values in batch.rows.items():
                 self._insert(table, values)
             for cursor, step in batch.rewinds:
-                # What an earlier attempt reported beyond its checkpoint is lived through again;
+                # What an earlier attempt reported beyond its checkpoint happens again;
                 # a curve must not hold both. The journal keeps it.
                 if step is None:
                     remove_episodes(self._connection, cursor)

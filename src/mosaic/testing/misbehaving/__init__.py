@@ -1,1 +1,1 @@
-"""Workers that do everything wrong, each a stand-alone program, to rehearse what must hold."""
+"""Workers that misbehave, each a stand-alone program, to test what must hold regardless."""

@@ -1,6 +1,6 @@
 """Leaves children everywhere: in own sessions and forked twice, all deaf to SIGTERM.
 
-`forks.py [children] [stay|leave]` prints the pid of each; then it waits for ever, or ends.
+`forks.py [children] [stay|leave]` prints the pid of each; then it waits forever, or ends.
 """
 
 import os

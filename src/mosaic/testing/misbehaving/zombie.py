@@ -1,4 +1,4 @@
-"""Never reaps its children: `zombie.py [count]` prints their pids and waits for ever."""
+"""Never reaps its children: `zombie.py [count]` prints their pids and waits forever."""
 
 import os
 import sys

@@ -1,1 +1,1 @@
-"""A run as one folder or one file: written, read by somebody who trusts nobody, taken in."""
+"""A run as one folder or one file: written, read without trusting it, imported."""

@@ -73,7 +73,7 @@ def is_config_name(name: str, run_id: str) -> bool:
 
 
 def config_files(home: Home, run_id: str) -> list[Path]:
-    """Also where somebody put a link; it is moved and removed as a link."""
+    """A link counts too; it is moved and removed as a link."""
     candidates = (
         home.config(run_id),
         home.policy_config(run_id),
@@ -119,7 +119,7 @@ def put_run_back(bundle: RunBundle, home: Home, run_id: str) -> None:
 
 
 def put_all_back(bundle: RunBundle, home: Home, run_id: str) -> None:
-    """As if the run had never been taken in."""
+    """As if the run had never been moved in."""
     put_configs_back(bundle, home, run_id)
     if bundle.has_run:
         put_run_back(bundle, home, run_id)
@@ -135,7 +135,7 @@ def make_durable(bundle: RunBundle) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """A link goes, and what it points at stays; folders that forbid it are made to allow it."""
+    """Links are removed, their targets stay; folders without write permission get it first."""
     if path.is_symlink() or path.is_file():
         path.unlink()
         return
@@ -146,7 +146,7 @@ def remove_tree(path: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """(relative path, status) of everything below that is no folder; links are not followed."""
+    """(relative path, status) of everything below that is not a folder; links are not followed."""
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
@@ -250,9 +250,9 @@ def check_whole(file: BinaryIO) -> None:
 
 
 def _check_directory(file: BinaryIO, end: int) -> None:
-    """How many files there are is counted before a zip library makes an object of each.
+    """Counts the files before a zip library makes an object of each.
 
-    The number that a zip file states is of no use: no library believes it.
+    The number that a zip file states is useless: no library believes it.
     """
     large = _read_at(file, max(0, end - _LARGE_LENGTH), min(end, _LARGE_LENGTH))
     if large[-20:-16] == _LOCATOR_MAGIC and len(large) == _LARGE_LENGTH:

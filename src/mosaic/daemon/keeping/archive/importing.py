@@ -1,4 +1,4 @@
-"""Takes in an archive: receives, checks and unpacks it into a bundle, and puts nothing in place.
+"""Imports an archive: receives, checks and unpacks it into a bundle, without putting it in place.
 
 Nothing in the run's documents is started or believed; they are shown, and read by front ends. So
 each must be a document of the kind that its name says, without the values of environment variables;
@@ -141,7 +141,7 @@ def _moved_text(text: str, old_runs: str, new_runs: str) -> str:
 
 
 IMPORTED = "imported from an archive"
-# So much must stay free for the runs that are there.
+# This much must stay free for the runs that are there.
 RESERVE = 50_000_000
 # Logs and journals shrink to a twentieth or a fiftieth; what shrinks further, and is not small
 # anyway, was most likely made to fill a disk.
@@ -155,7 +155,7 @@ MAX_RECORD_BYTES = 8_000_000
 MAX_LISTED_BYTES = 64_000
 # Stores are made from the journal, and run.json is written when all else is there.
 _MADE_HERE = re.compile(r"run\.json|telemetry\.[^/]*sqlite[^/]*")
-# Given anew by this home, or by nobody: a key from elsewhere could be one that is used here.
+# Assigned by this home or not at all: a key from elsewhere may already be in use here.
 _NOT_TAKEN_OVER: RunRow = {
     "client_key": None,
     "capabilities_digest": "",
@@ -169,7 +169,7 @@ _NOT_TAKEN_OVER: RunRow = {
 
 
 class IncomingFile:
-    """An archive on its way in, in a file without a meaning until it is complete."""
+    """An archive being received, in a file that means nothing until it is complete."""
 
     def __init__(self, home: Home, announced: int) -> None:
         _check_room(home, announced)
@@ -214,7 +214,7 @@ def unpack(
     max_bytes: int = 0,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> RunEntry:
-    """Fill the bundle; returns the entry as it shall stand in this home's registry.
+    """Fill the bundle; returns the entry for this home's registry.
 
     Whatever can be wrong with the run is found here, before the registry hears of it.
     """
@@ -299,7 +299,7 @@ def _make_store(
 
 
 def imported_entry(index: ArchiveIndex, now: float, notes: Sequence[str]) -> RunEntry:
-    """The record as it was, with a note in its history, and nothing that only held over there."""
+    """The record as it was, with a note in its history, without what only held in its old home."""
     capabilities, problems = usable_capabilities(index.entry.capabilities)
     row = {**index.entry.row, **_NOT_TAKEN_OVER}
     row["updated_at"] = now

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 MAX_INDEX_BYTES = 32_000_000
 MAX_ENTRY_BYTES = 16_000_000
-# Deflate cannot do better than this; what claims more is made to fill a disk.
+# Deflate cannot do better than this; anything that claims more is meant to fill a disk.
 MAX_RATIO = 1100
 # Numbers of configs are never given twice: the next ones of this home come after the largest here.
 _LAST_SLOTS = re.compile(r"-\d{9}\.json$")

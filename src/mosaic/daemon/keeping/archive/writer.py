@@ -37,7 +37,7 @@ from mosaic.foreign.files import open_regular
 from mosaic.paths import Home
 
 SAMPLE = 64 * 1024
-# Deflating what hardly shrinks costs time for nothing.
+# Deflating what hardly shrinks wastes time.
 WORTH_IT = 0.95
 ZIP64_FROM = 1 << 30
 # Into the archive and its members, none of which is a file on disk here.
@@ -85,7 +85,7 @@ class _ArchiveWriter:
         self._entry = entry
         self._files = home.run(entry.run_id)
         self._outlet = _Outlet()
-        # Unseekable on purpose: what was handed out cannot be changed any more.
+        # Not seekable on purpose: what was handed out can no longer be changed.
         self._zip = zipfile.ZipFile(self._outlet, _WRITE, zipfile.ZIP_DEFLATED)
         self._written: list[ArchivedFile] = []
         self._left_out: list[str] = []
@@ -228,13 +228,13 @@ class _Outlet:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back by anybody below."""
+        """Nothing below holds anything back."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
     def full(self, reserve: int = 0) -> Iterator[bytes]:
-        """Whole pieces, as long as so many bytes stay behind."""
+        """Whole pieces, as long as this many bytes stay behind."""
         while len(self._waiting) >= CHUNK + reserve:
             piece = bytes(self._waiting[:CHUNK])
             del self._waiting[:CHUNK]

@@ -96,7 +96,7 @@ def reading_at(curve: Curve, x: float) -> Reading | None:
 
 
 def x_range(curves: Iterable[Curve], is_log: bool) -> Range:
-    """On the axis, with a little room."""
+    """On the axis, with a small margin."""
     parts = [part for curve in curves for part in (curve.xs, curve.marker_xs)]
     low, high = _extent(parts, is_log)
     if low == high:
@@ -179,16 +179,15 @@ def zoomed(shown: Range, factor: float, centre: float, limits: Range) -> Range |
 
 
 def panned(shown: Range, by: float, limits: Range) -> Range:
-    """The same width, as far as there is something to see."""
+    """The same width, within what there is to see."""
     begin, end = shown
     by = max(limits[0] - begin, min(limits[1] - end, by))
     return begin + by, end + by
 
 
 # Smoothing: the window is a share of the whole curve, and the mean weighs every measured value
-# alike. So a smoothed value is the same however far somebody has zoomed in, and however wide the
-# chart is.
-# A curve of more points is smoothed as if it had so many.
+# alike. So a smoothed value is the same at any zoom and any width of the chart. A curve of more
+# points is smoothed as if it had this many.
 _FINEST = 1_000
 
 
@@ -236,7 +235,7 @@ class Band(NamedTuple):
 def band_of(lines: Sequence[tuple[Numbers, Numbers]], points: int = GRID_POINTS) -> Band:
     """Pairs of x and y, each in the order of x; lines without a value are left out.
 
-    As far as half of the lines reach, and two of them: what one seed did last is no spread.
+    As far as half of the lines reach, and two of them: what one seed did last is not a spread.
     """
     finite = [_finite(xs, ys) for xs, ys in lines]
     finite = [(xs, ys) for xs, ys in finite if len(xs)]

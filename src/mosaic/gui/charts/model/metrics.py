@@ -82,7 +82,7 @@ def chosen_charts(names: Iterable[str], remembered: Sequence[str]) -> list[str]:
 
 
 def chips_of(names: Iterable[str], shown: Sequence[str]) -> list[Chip]:
-    """Short ways to the charts most people want besides the return."""
+    """Shortcuts to the charts most people want besides the return."""
     order = ranked(names)
     chips = []
     for title, kind in (("return", EPISODIC_RETURN), ("eval", "evaluation"), ("SPS", SPEED)):
@@ -92,7 +92,7 @@ def chips_of(names: Iterable[str], shown: Sequence[str]) -> list[Chip]:
     losses = [name for name in order if headline_of(name) == LOSS]
     if losses:
         is_shown = any(name in shown for name in losses)
-        # Taking them away means all of them, whoever added them.
+        # Removing them means all of them, however they were added.
         chosen = [name for name in losses if name in shown] or losses[:_LOSSES_AT_ONCE]
         chips.append(Chip("losses", tuple(chosen), is_shown))
     return chips

@@ -38,7 +38,7 @@ class ChartOptions:
 
 
 def options_from(values: Mapping[str, object]) -> ChartOptions:
-    """Settings as they were written; whatever makes no sense is as if it were not there."""
+    """Settings as they were stored; whatever makes no sense is ignored."""
     usual = ChartOptions()
     try:
         smoothing = float(str(values["smoothing"]))
@@ -101,7 +101,7 @@ def line_of(series: MetricSeries, axis: XAxis, started_at: float | None) -> Line
         xs = np.cumsum(counts)
     else:
         xs = steps
-    # A run that went on from a checkpoint has some steps twice.
+    # A run that continued from a checkpoint has some steps twice.
     order = np.argsort(xs, kind="stable")
     return Line(
         xs=xs[order],
@@ -367,7 +367,7 @@ def _markers(
 
 
 def _remarks(request: PictureRequest, lines: Mapping[str, Line], axis: XAxis) -> list[str]:
-    """What is not to be seen in the curves, in sentences."""
+    """What the curves do not show, in sentences."""
     remarks = []
     gaps = sum(line.gaps for line in lines.values())
     if gaps:

@@ -10,12 +10,12 @@ from mosaic.gui.charts.model.curve import numbers
 from mosaic.gui.charts.model.picture import Evaluations, RunLook
 from mosaic.gui.state.runs_state import CURVES, RunColours, RunsState
 
-# Curves of more runs cannot be told apart, and nobody waits for them gladly.
+# Curves of more runs cannot be told apart and take long to load.
 MAX_RUNS = 50
 
 
 def looks_of(run_ids: Iterable[str], runs: RunsState, colours: RunColours) -> tuple[RunLook, ...]:
-    """Of the first so many; what is not known is left out."""
+    """Of the first few runs; unknown ones are left out."""
     records = [record for run_id in run_ids if (record := runs.get(run_id)) is not None]
     return tuple(
         RunLook(

@@ -96,7 +96,7 @@ class CardActions:
     resume: str = ""
     # The environment to switch to, where that is all that stands in the way of deploying.
     switch_to: str = ""
-    # Whether its worker can go on training at all; where it cannot, nobody is told about it.
+    # Whether its worker can continue training at all; if not, the action is not shown.
     has_resume: bool = True
     has_warm_start: bool = False
 

@@ -21,7 +21,7 @@ from mosaic.front.human import size
 from mosaic.gui.checkpoints.model.cards import Card, FileFacts, HashStatus
 from mosaic.paths import Home
 
-# Checked without being asked: that takes no longer than a blink.
+# Checked without being asked: that takes only a moment.
 SMALL_BYTES = 32 * 2**20
 _CHUNK = 1 << 20
 
@@ -40,7 +40,7 @@ def file_facts(card: Card) -> FileFacts:
 
 
 def is_checked_automatically(card: Card, facts: FileFacts) -> bool:
-    """A run that goes on may save the next one at this very moment."""
+    """A run that continues may save the next one at this very moment."""
     is_over = card.run is None or card.run.is_over
     is_small = facts.size_bytes is not None and facts.size_bytes <= SMALL_BYTES
     return facts.status is HashStatus.UNCHECKED and is_small and is_over
@@ -66,7 +66,7 @@ def sha256_of(path: Path) -> str:
 
 
 # Nothing in an imported file is run: a pickle could do anything. Whether it is a checkpoint is
-# told from its outer form; loading it is the business of a worker's process.
+# decided by its outer form; loading it is left to a worker's process.
 _NOTE = "checkpoint.json"
 # The folder of a run is found this far above its checkpoints.
 _MOST_PARENTS = 4
@@ -79,7 +79,7 @@ def imports_folder(home: Home) -> Path:
 
 
 def problem_with(path: Path) -> str:
-    """Why this is no checkpoint; empty when it looks like one."""
+    """Why this is not a checkpoint; empty when it looks like one."""
     try:
         with path.open("rb") as file:
             start = file.read(9)
@@ -102,7 +102,7 @@ def problem_with(path: Path) -> str:
 
 
 def import_checkpoint(source: Path, home: Home) -> Card:
-    """Raises RequestError with a sentence for whatever is no checkpoint or cannot be copied."""
+    """Raises RequestError with a sentence for whatever is not a checkpoint or cannot be copied."""
     if problem := problem_with(source):
         raise RequestError(problem, hint="choose the file that a training has saved")
     try:

@@ -40,7 +40,7 @@ class BlockingHistory:
         self._is_closed = False
 
     def close(self) -> None:
-        """Whoever asks from now on gets an error at once, not after a long wait."""
+        """From now on every call fails at once instead of after a long wait."""
         self._is_closed = True
 
     def metrics(self, run_id: str) -> list[MetricInfo]:
@@ -102,7 +102,7 @@ def _build(
     from mosaic.compare.groups import Selection, form_groups
 
     by_id = {record.run_id: record for record in records}
-    # One selection per run: runs that differ only in their seed find together by themselves.
+    # One selection per run: runs that differ only in their seed are grouped automatically.
     groups = form_groups([Selection((run_id,)) for run_id in by_id], by_id)
     labels = {run.run_id: group.label for group in groups for run in group.runs}
     comparison = build_comparison(history, groups, metric=metric, tells_unchecked=True)

@@ -162,7 +162,7 @@ def short_count(number: int) -> str:
 
 
 def number_text(value: float, digits: int) -> str:
-    """So many digits behind the point where the number is of everyday size."""
+    """This many decimals for numbers of everyday size."""
     if not math.isfinite(value):
         return str(value)
     if abs(value) < 1000:

@@ -51,9 +51,9 @@ class Situation:
     icon: str = "grid"
     title: str = ""
     text: str = ""
-    veil: str = ""  # what is the matter with the pictures; empty: nothing
+    veil: str = ""  # what is wrong with the pictures; empty: nothing
     offers: tuple[Offer, ...] = ()
-    is_watched: bool = False  # somebody looking makes sense: the run may show something
+    is_watched: bool = False  # watching makes sense: the run may show something
 
 
 def situation_without_run(has_runs: bool) -> Situation:
@@ -195,7 +195,7 @@ def is_paused(record: RunRecord) -> bool:
 
 
 def can_pause(record: RunRecord, details: RunRecord | None) -> bool:
-    """Or go on again, where it is paused."""
+    """Or unpause it."""
     is_able = details is not None and bool(details.capabilities.get("supports_pause_resume"))
     is_going_on = record.state in (RunState.EXEC, RunState.PAUSE) and not record.stop_requested
     return is_able and is_going_on

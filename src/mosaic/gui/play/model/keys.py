@@ -57,7 +57,7 @@ class KeyMap:
     is_turn_based: bool = False
     # Taken in turn while no key is held; empty: there is no way to do nothing.
     idle: tuple[Any, ...] = ()
-    fps: float | None = None  # None: as in real life
+    fps: float | None = None  # None: in real time
     note: str = ""
 
     @property

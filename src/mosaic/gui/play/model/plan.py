@@ -1,4 +1,4 @@
-"""What it takes to play what was asked for, or why that cannot be. Pure."""
+"""What it takes to play what was asked for, or why it is not possible. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mosaic.front.policy_config import HUMAN, POLICY, play_document, play_fields
 from mosaic.gui.play.model.keys import KeyMap, NotPlayable, action_space_text, key_map_of
 from mosaic.gui.state.targets import Mode, PlayTarget
 
-# A session whose window is gone ends by itself after this; the window is heard more often.
+# A session whose window is gone ends by itself after this; the window signals more often.
 IDLE_LIMIT_S = 120.0
 SIGN_OF_LIFE_S = 20.0
 

@@ -111,7 +111,7 @@ def _short_command(message: str) -> str:
     shown = program
     if len(program) > _LONGEST_COMMAND:
         shown = f"{program[:_LONGEST_COMMAND].rstrip()}…"
-    # A command that stands at the beginning is no word of the sentence.
+    # A command that stands at the beginning is not a word of the sentence.
     return f"{shown if program == command else f'“{shown}”'}{ended}{rest}"
 
 

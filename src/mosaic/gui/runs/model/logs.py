@@ -28,7 +28,7 @@ class LogLine(NamedTuple):
 
 
 class LogLines:
-    """Keeps the newest lines; what came too fast to be read is counted, not worked through."""
+    """Keeps the newest lines; what came too fast to be read is counted, not processed."""
 
     def __init__(self, most_lines: int = MOST_LINES) -> None:
         self.lines: deque[LogLine] = deque(maxlen=most_lines)

@@ -15,7 +15,7 @@ from mosaic.front.run_words import elapsed_s, remaining_s, speed_of, state_word
 from mosaic.gui.runs.model.rows import LIVE, Column, readable_name
 
 KEYS = ("name", "env", "worker", "state", "group", "id")
-# What people say, beside the words that are shown.
+# What people type, besides the words that are shown.
 _STATE_WORDS = {"done": "succeeded", "finished": "succeeded", "cancelled": "canceled"}
 
 

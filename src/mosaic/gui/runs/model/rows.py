@@ -73,7 +73,7 @@ NUMBERS = frozenset(
         *(Column.EPISODES, Column.STARTED),
     }
 )
-# What these hold changes all the time while a run is going on.
+# These change all the time while a run is live.
 LIVE = frozenset(
     {
         *(Column.PROGRESS, Column.ELAPSED, Column.REMAINING, Column.RETURN),

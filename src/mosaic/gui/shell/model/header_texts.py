@@ -83,7 +83,7 @@ def disk_text(free_bytes: float | None) -> str:
 
 
 def banner_text(connection: Connection, problem: str, is_stopped: bool) -> BannerText:
-    """What happened, and what goes on all the same."""
+    """What happened, and what continues regardless."""
     if connection is not Connection.LOST:
         return BannerText()
     if is_stopped:
