@@ -336,6 +336,15 @@ def test_there_is_always_room_of_some_height(values: list[float], is_log: bool) 
         assert math.isfinite(low) and math.isfinite(high) and low < high
 
 
+@pytest.mark.parametrize("value", [500.0, -500.0, 1e-7, 3e12])
+def test_a_constant_curve_is_not_magnified_to_the_last_digit(value: float) -> None:
+    # A mean of equal numbers is off by its last digit, and so is a smoothed curve.
+    values = [value, math.nextafter(value, 0), value * (1 + 2e-15)]
+    low, high = y_range([curve([0, 1, 2], values)], False)
+    assert high - low == pytest.approx(abs(value) * 0.2)
+    assert low < value < high
+
+
 def test_heights_fit_what_is_in_sight() -> None:
     line = curve([0, 10, 20, 30], [0, 1, 2, 100])
     low, high = y_range([line], False, (5, 25))

@@ -66,6 +66,7 @@ class Curve:
 
 Range = tuple[float, float]
 _ROOM = 0.05  # of the height, above and below
+_ROUNDING = 1e-9  # values that differ by less are one value, computed in two ways
 _ROOM_BESIDE = 0.02
 
 
@@ -123,7 +124,7 @@ def y_range(
         marks = _inside(on_axis(curve.marker_xs, is_log_x), within)
         parts.append(curve.marker_ys[marks])
     low, high = _extent(parts, is_log)
-    if low == high:
+    if high - low <= _ROUNDING * max(abs(low), abs(high)):
         half = 0.5 if is_log else max(abs(low) * 0.1, 1e-9 if low else 0.5)
         return low - half, high + half
     room = (high - low) * _ROOM
