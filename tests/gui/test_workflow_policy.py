@@ -153,3 +153,31 @@ def test_two_runs_are_compared(person: Person, trained: list[str]) -> None:
     assert any(len(curve.xs) > 1 for curve in view.page.plot.curves)
     assert view.page.finals.table.rows
     assert view.page.verdicts.texts or view.page.notes.texts
+
+
+def test_a_replay_and_a_comparison_are_left_again(person: Person, trained: list[str]) -> None:
+    person.select_run(trained[0])
+    person.choose("Run", "Replay")
+    replay = person.page(Page.REPLAY, ReplayPage)
+    person.press(Key.Key_Escape)
+    person.page(Page.LIVE, LivePage)
+    assert person.selected == [trained[0]]
+    person.choose("Run", "Replay")
+    person.page(Page.REPLAY, ReplayPage)
+    person.click(replay.back_button)
+    person.page(Page.LIVE, LivePage)
+    person.choose("Run", "Replay")
+    person.page(Page.REPLAY, ReplayPage)
+    person.select_run(trained[1])
+    person.page(Page.LIVE, LivePage)
+    person.select_runs(*trained)
+    person.choose("Compare", "Compare selected")
+    compare = person.page(Page.COMPARE, ComparePage)
+    person.runs.table.setFocus()
+    person.press(Key.Key_Escape)
+    person.page(Page.LIVE, LivePage)
+    assert sorted(person.selected) == sorted(trained)
+    person.choose("Compare", "Compare selected")
+    person.page(Page.COMPARE, ComparePage)
+    person.click(compare.back_button)
+    person.page(Page.LIVE, LivePage)

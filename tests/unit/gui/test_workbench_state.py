@@ -127,6 +127,30 @@ def test_a_page_is_opened_again_for_another_target(state: WorkbenchState) -> Non
     assert state.replay == ReplayTarget("A", 7)
 
 
+def test_selecting_another_run_leaves_what_is_about_other_runs(state: WorkbenchState) -> None:
+    state.select(["A"])
+    state.show_replay(ReplayTarget("A"))
+    state.select(["A", "B"])
+    assert state.page is Page.REPLAY
+    state.select(["B"])
+    assert state.page is Page.LIVE
+    state.compare(["A", "B"])
+    state.select(["B", "A"])  # to be compared next
+    assert state.page is Page.COMPARE
+    state.select(["A"])
+    assert state.page is Page.LIVE
+
+
+def test_a_page_leads_back_to_the_selected_run_or_to_the_beginning(state: WorkbenchState) -> None:
+    assert not state.leave_page() and state.page is Page.WELCOME
+    state.compare(["A", "B"])
+    assert state.leave_page() and state.page is Page.WELCOME
+    state.select(["A"])
+    state.show_replay(ReplayTarget("A"))
+    assert state.leave_page() and state.page is Page.LIVE
+    assert not state.leave_page()
+
+
 def test_what_stays_the_same_is_not_told(state: WorkbenchState) -> None:
     modes, connections = heard(state.mode_changed), heard(state.connection_changed)
     environments = heard(state.environment_changed)

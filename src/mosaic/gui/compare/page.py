@@ -38,7 +38,7 @@ from mosaic.gui.state.notices import Notice, Severity, notice_of, sentence_of
 from mosaic.gui.widgets.choosers import ask_for_file
 from mosaic.gui.widgets.messages import EmptyState
 from mosaic.gui.widgets.roles import eliding_label, with_role, without_mnemonics
-from mosaic.gui.widgets.stage_page import StagePage
+from mosaic.gui.widgets.stage_page import BackButton, StagePage
 
 
 class RunChips(QWidget):
@@ -124,6 +124,7 @@ class ComparePage(StagePage):
         self._asking: Task | None = None
         self._compared: ComparedRuns | None = None
         self._asked_for: tuple[tuple[str, ...], str] | None = None
+        self.back_button = BackButton(workbench.theme, workbench.state.leave_page)
         self.title = eliding_label("Compare", "section")
         self.subtitle = eliding_label("", "caption")
         self.metric_choice = QComboBox()
@@ -158,6 +159,7 @@ class ComparePage(StagePage):
         head = QHBoxLayout()
         head.setSpacing(8)
         head.setContentsMargins(0, 0, 8, 0)  # below, a scroll bar stands there
+        head.addWidget(self.back_button)
         head.addLayout(words, 1)
         head.addWidget(self.metric_choice)
         head.addWidget(self.export_button)

@@ -34,7 +34,7 @@ from mosaic.gui.state.notices import Notice, Severity, notice_of, sentence_of
 from mosaic.gui.videos.model import list_videos
 from mosaic.gui.widgets.choosers import ask_for_file
 from mosaic.gui.widgets.roles import eliding_label, label
-from mosaic.gui.widgets.stage_page import StagePage
+from mosaic.gui.widgets.stage_page import BackButton, StagePage
 from mosaic.replay.simulation import Simulation
 from mosaic.replay.verdict import ReplayVerdict
 
@@ -69,6 +69,7 @@ class ReplayPage(StagePage):
         self._mail = _ThreadSignals(self)
         self._mail.told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
         self._mail.done.connect(self._on_done, Qt.ConnectionType.QueuedConnection)
+        self.back_button = BackButton(workbench.theme, workbench.state.leave_page)
         self._title = eliding_label("", "section")
         self._heading = label("", "muted")
         self.verify_button = QPushButton("Verify")
@@ -279,6 +280,7 @@ class ReplayPage(StagePage):
     def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(8)
+        head.addWidget(self.back_button)
         head.addWidget(self._title, 1)
         head.addWidget(self.verify_button)
         head.addWidget(self.export_button)

@@ -108,7 +108,7 @@ class RunsTable(QTableView):
         elif event.key() == Qt.Key.Key_Delete:
             self.delete_asked.emit()
         elif event.key() == Qt.Key.Key_Escape:
-            self.clearSelection()
+            event.ignore()  # the window leaves a page with it; the selection stays
         else:
             super().keyPressEvent(event)
 

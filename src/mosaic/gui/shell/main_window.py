@@ -88,7 +88,7 @@ class MainWindow(QMainWindow):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.full_screen.is_on:
             self.full_screen.leave()
-        else:
+        elif event.key() != Qt.Key.Key_Escape or not self._workbench.state.leave_page():
             super().keyPressEvent(event)
 
     def _centre(self) -> QWidget:

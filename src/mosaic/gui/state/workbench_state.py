@@ -142,11 +142,27 @@ class WorkbenchState:
         self.selection_changed.emit(chosen)
         if is_new_lead:
             self.details_changed.emit(None)
+        if self._is_elsewhere(chosen):
+            self.show_page(Page.LIVE)
+
+    def _is_elsewhere(self, selection: tuple[str, ...]) -> bool:
+        """Whether the centre is about other runs than the one that was selected just now."""
+        if len(selection) != 1:
+            return False
+        is_other_replay = self.replay is None or self.replay.run_id != selection[0]
+        return self.page is Page.COMPARE or (self.page is Page.REPLAY and is_other_replay)
 
     def show_page(self, page: Page) -> None:
         """Also emitted for the same page: what it shows may be another."""
         self.page = page
         self.page_changed.emit(page.value)
+
+    def leave_page(self) -> bool:
+        """Back to the selected run; False where the page is none that one comes back from."""
+        if self.page not in (Page.REPLAY, Page.COMPARE):
+            return False
+        self.show_page(Page.LIVE if self.selection else Page.WELCOME)
+        return True
 
     def show_replay(self, target: ReplayTarget) -> None:
         self.replay = target
