@@ -123,6 +123,8 @@ def missing_paths(root: Path, document: str) -> Iterator[str]:
     text = (root / document).read_text()
     named = re.findall(r"`((?:src|tests|docs|tools|proto|benchmarks|\.ci)/[\w./-]*)`", text)
     named += re.findall(r"\]\(((?!http)[\w./-]+)\)", text)
+    # A walk: one module a line, below src.
+    named += [f"src/{path}" for path in re.findall(r"^(\w+/[\w/]+\.py)\b", text, re.MULTILINE)]
     for path in named:
         if not (root / path).exists():
             yield f"{document}: names {path}, which does not exist"

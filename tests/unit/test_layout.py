@@ -61,12 +61,15 @@ def test_sizes_names_and_docstrings_are_looked_at() -> None:
 
 def test_a_document_that_names_what_is_gone_is_found(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
-    (tmp_path / "README.md").write_text("See `src/here.py`, `src/gone.py` and [it](docs/gone.md).")
+    (tmp_path / "README.md").write_text(
+        "See `src/here.py`, `src/gone.py` and [it](docs/gone.md).\nmosaic/walked.py  a walk\n"
+    )
     (tmp_path / "src/here.py").write_text("")
     found = list(check_layout.missing_paths(tmp_path, "README.md"))
     assert [fault.split("names ")[1].split(",")[0] for fault in found] == [
         "src/gone.py",
         "docs/gone.md",
+        "src/mosaic/walked.py",
     ]
 
 
