@@ -188,7 +188,7 @@ def test_a_tensorboard_that_fails_says_why(
 
 
 def with_wandb_log(folder: Path) -> RunRecord:
-    from tests.unit.analytics.test_wandb_reader import log_bytes, whole_run
+    from tests.unit.analytics.wandb.test_reader import log_bytes, whole_run
 
     inner = folder / "wandb" / "offline-run-20260101_000000-abc"
     inner.mkdir(parents=True)

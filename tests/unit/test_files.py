@@ -1,8 +1,10 @@
-"""Durable files: the old content or the new, nothing else."""
+"""Durable files: the old content or the new, nothing else; and waiting for descriptors."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from mosaic.files import (
     atomic_write,
     atomic_write_json,
     is_locked,
+    is_readable,
     make_directory,
     read_bounded,
     read_json,
@@ -111,3 +114,30 @@ def test_what_is_no_plain_file_is_neither_read_nor_waited_for(tmp_path: Path, ki
         read_bounded(path, 100)
     assert tail_lines(path, 3) == []
     assert not is_locked(path)
+
+
+def test_data_and_its_end_can_be_read() -> None:
+    reader, writer = os.pipe()
+    try:
+        assert not is_readable(reader, 0)
+        os.write(writer, b"x")
+        assert is_readable(reader, 0)
+        os.read(reader, 1)
+        assert not is_readable(reader, -1)
+        os.close(writer)
+        assert is_readable(reader)
+    finally:
+        os.close(reader)
+
+
+def test_high_descriptors_are_no_problem() -> None:
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 2000:
+        pytest.skip("this shell allows too few descriptors")
+    reader, writer = os.pipe()
+    high = fcntl.fcntl(reader, fcntl.F_DUPFD, 1500)
+    try:
+        os.write(writer, b"x")
+        assert is_readable(high, 0)
+    finally:
+        for fd in (reader, writer, high):
+            os.close(fd)

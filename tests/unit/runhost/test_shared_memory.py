@@ -46,3 +46,27 @@ def test_what_belongs_to_another_user_stays(tmp_path: Path) -> None:
 def test_no_shared_memory_is_nothing_to_do(tmp_path: Path) -> None:
     assert unlink_shared_memory(["mosaic.RUN"], tmp_path / "gone") == ()
     assert unlink_shared_memory([], tmp_path) == ()
+
+
+def test_what_took_the_place_of_a_segment_is_removed(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (tmp_path / "run.folder").mkdir()
+    (tmp_path / "run.folder" / "file").touch()
+    (tmp_path / "run.folder" / "link").symlink_to(kept)
+    (tmp_path / "run.link").symlink_to(kept)
+    os.mkfifo(tmp_path / "run.pipe")
+    assert len(unlink_shared_memory(["run"], folder=tmp_path)) == 3
+    assert list(tmp_path.iterdir()) == [kept]
+
+
+def test_no_shared_memory_folder_is_no_error(tmp_path: Path) -> None:
+    assert unlink_shared_memory(["x"], folder=tmp_path / "missing") == ()
+
+
+def test_only_segments_with_the_prefix_are_unlinked(tmp_path: Path) -> None:
+    for name in ("mosaic.fastlane.A", "mosaic.fastlane.A.1", "mosaic.fastlane.B", "other"):
+        (tmp_path / name).touch()
+    removed = unlink_shared_memory(["mosaic.fastlane.A", ""], folder=tmp_path)
+    assert sorted(removed) == ["mosaic.fastlane.A", "mosaic.fastlane.A.1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mosaic.fastlane.B", "other"]

@@ -1,8 +1,8 @@
-"""The latest pages are kept for followers, contiguous and within one limit."""
+"""Followers get the latest pages within one limit; watchers hear of every changed run."""
 
 from __future__ import annotations
 
-from mosaic.daemon.bus.run_bus import RunBus
+from mosaic.daemon.bus.run_bus import RunBus, RunFeed
 from tests.unit.daemon.bus.bus_samples import STEP, WIDTH, page
 
 
@@ -70,3 +70,38 @@ def test_pages_that_do_not_continue_begin_anew() -> None:
         assert bus.page_at("A", 0) is not None
         assert bus.page_at("A", 5 * WIDTH) is None
         assert bus.end_of("A") == WIDTH
+
+
+async def test_changes_a_slow_watcher_missed_are_merged() -> None:
+    feed = RunFeed()
+    with feed.watch() as watcher:
+        for _ in range(1000):
+            feed.notify("A")
+            feed.notify("B")
+        changes = watcher.changes()
+        assert await anext(changes) == ["A", "B"]
+        await changes.aclose()
+
+
+async def test_only_the_runs_asked_for() -> None:
+    feed = RunFeed()
+    with feed.watch("A") as watcher:
+        feed.notify("B")
+        feed.notify("A")
+        changes = watcher.changes()
+        assert await anext(changes) == ["A"]
+        await changes.aclose()
+
+
+async def test_closing_ends_the_stream() -> None:
+    feed = RunFeed()
+    with feed.watch() as watcher:
+        feed.close()
+        assert [batch async for batch in watcher.changes()] == []
+
+
+async def test_nobody_is_kept_after_leaving() -> None:
+    feed = RunFeed()
+    with feed.watch():
+        pass
+    assert not feed._watchers
