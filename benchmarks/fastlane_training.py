@@ -59,7 +59,7 @@ MUTE, AWAKE, QUIT = b"m", b"a", b"q"
 class Case:
     algo: str
     env_id: str
-    flags: dict[str, int] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
 
 
 # One epoch of learning where it would otherwise hide what the environments cost.
@@ -117,14 +117,13 @@ class TimedTap(lane.Tap):
 def train(case: Case) -> tuple[list[End], Spent]:
     import cleanrl_worker.environments.live_view as live_view
     from cleanrl_worker.kit.training import run_training
-    from cleanrl_worker.launcher import parse_arguments
+    from cleanrl_worker.launcher import make_arguments
     from cleanrl_worker.registry import find_algorithm
 
     vars(live_view).update(Lane=MutableLane)
     vars(lane).update(Tap=TimedTap)
     algorithm = find_algorithm(case.algo)
-    given = {"env_id": case.env_id, "total_timesteps": 1_000_000_000, "threads": 1, **case.flags}
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    given = {"env_id": case.env_id, "total_timesteps": 1_000_000_000, "threads": 1, **case.values}
     training = Training()
 
     def obey() -> None:
@@ -134,7 +133,7 @@ def train(case: Case) -> tuple[list[End], Spent]:
         training.is_over = True
 
     threading.Thread(target=obey, daemon=True).start()
-    run_training(algorithm, parse_arguments(algorithm, flags), training, None)
+    run_training(algorithm, make_arguments(algorithm, given), training, None)
     return training.ends, MutableLane.spent
 
 

@@ -10,8 +10,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchmarks.report import Report
 from benchmarks.training_speed import Stopwatch
@@ -25,7 +27,7 @@ class Case:
     leanrl: str  # its speed-up
     cleanrl: float | None = None  # steps per second
     env_id: str = "HalfCheetah-v4"
-    flags: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     def against(self, speed: float) -> str:
         if self.cleanrl is None:
@@ -33,28 +35,32 @@ class Case:
         return f"{speed / self.cleanrl:.1f}x CleanRL ({self.cleanrl:.0f}), LeanRL {self.leanrl}"
 
 
-OFF_POLICY = ("--learning-starts=1000",)
+OFF_POLICY = {"learning_starts": 1000}
 CASES = {
     "ppo_continuous_action": Case(20 * 2048, "2.7x", 417.0),
-    "td3_continuous_action": Case(12_000, "3.4x", 239.0, flags=OFF_POLICY),
-    "sac_continuous_action": Case(10_000, "5.7x", 147.0, flags=OFF_POLICY),
+    "td3_continuous_action": Case(12_000, "3.4x", 239.0, values=OFF_POLICY),
+    "sac_continuous_action": Case(10_000, "5.7x", 147.0, values=OFF_POLICY),
     "ppo_atari": Case(64 * 1024, "6.7x (about 6,800/s)", env_id="PongNoFrameskip-v4"),
 }
-MODES = {"CPU": [], "GPU eager": ["--cuda"], "GPU --compile": ["--cuda", "--compile"]}
+MODES: Mapping[str, Mapping[str, bool]] = {
+    "CPU": {},
+    "GPU eager": {"cuda": True},
+    "GPU --compile": {"cuda": True, "compile": True},
+}
 
 
 def measure(algo: str, mode: str) -> float:
     from cleanrl_worker.kit.training import run_training
-    from cleanrl_worker.launcher import parse_arguments
+    from cleanrl_worker.launcher import make_arguments
     from cleanrl_worker.registry import find_algorithm
 
     case = CASES[algo]
-    flags = [f"--env-id={case.env_id}", f"--total-timesteps={case.steps}", "--no-save-model"]
-    flags += [*case.flags, *MODES[mode]]
+    given = {"env_id": case.env_id, "total_timesteps": case.steps, "save_model": False}
+    given |= {**case.values, **MODES[mode]}
     algorithm = find_algorithm(algo)
     stopwatch = Stopwatch(WARM_UP)
     with tempfile.TemporaryDirectory() as folder:
-        run_training(algorithm, parse_arguments(algorithm, flags), stopwatch, Path(folder))
+        run_training(algorithm, make_arguments(algorithm, given), stopwatch, Path(folder))
     for note in stopwatch.notes:
         print(f"{algo} {mode}: {note}", file=sys.stderr)
     return stopwatch.steps_per_second()

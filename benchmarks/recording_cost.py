@@ -34,7 +34,7 @@ WARM_UP = 3  # iterations
 class Case:
     algo: str
     env_id: str
-    flags: dict[str, int] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
 
 
 CASES = {
@@ -91,7 +91,7 @@ def measure(case: Case, rounds: int) -> tuple[list[float], Spent, int]:
     import cleanrl_worker.kit.session as session
     from cleanrl_worker.kit.recording import BatchRecorder, RecordedBatch
     from cleanrl_worker.kit.training import run_training
-    from cleanrl_worker.launcher import parse_arguments
+    from cleanrl_worker.launcher import make_arguments
     from cleanrl_worker.registry import find_algorithm
 
     spent = Spent()
@@ -116,8 +116,7 @@ def measure(case: Case, rounds: int) -> tuple[list[float], Spent, int]:
 
     vars(session).update(BatchRecorder=TimedRecorder, RecordedBatch=TimedBatch)
     algorithm = find_algorithm(case.algo)
-    given = {"env_id": case.env_id, "total_timesteps": 1_000_000_000, "threads": 1, **case.flags}
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    given = {"env_id": case.env_id, "total_timesteps": 1_000_000_000, "threads": 1, **case.values}
 
     def turn(is_on: bool) -> None:
         (batch,) = TimedBatch.made
@@ -129,7 +128,7 @@ def measure(case: Case, rounds: int) -> tuple[list[float], Spent, int]:
     training = TakingTurns(2 * rounds, turn)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "attempt-1.rec"
-        arguments = parse_arguments(algorithm, flags)
+        arguments = make_arguments(algorithm, given)
         run_training(algorithm, arguments, training, None, recording=path)
         spent.bytes = path.stat().st_size
     spent.recorded_s, spent.steps = training.recorded_s, training.recorded_steps

@@ -20,7 +20,7 @@ from benchmarks.report import Report
 from benchmarks.training_speed import Stopwatch
 from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
 from cleanrl_worker.kit.training import run_training
-from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import find_algorithm
 from cleanrl_worker.replay import make_environment
 from mosaic.contracts.recording_file import recording_name
@@ -33,7 +33,7 @@ class Case:
     algo: str
     env_id: str
     steps: int
-    flags: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 FOUR: dict[str, Any] = {"num_envs": 4, "num_steps": 64, "update_epochs": 1}
@@ -84,13 +84,12 @@ class Stopping(Stopwatch):
 def train(case: Case, folder: Path, attempt: int, stop_at: float) -> list[int]:
     """The numbers of the episodes that it reported."""
     algorithm = find_algorithm(case.algo)
-    given = {"env_id": case.env_id, "total_timesteps": case.steps, "threads": 1, **case.flags}
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    given = {"env_id": case.env_id, "total_timesteps": case.steps, "threads": 1, **case.values}
     path = find_checkpoint(folder) if attempt > 1 else None
     reporter = Stopping(stop_at)
     run_training(
         algorithm,
-        parse_arguments(algorithm, flags),
+        make_arguments(algorithm, given),
         reporter,
         folder,
         checkpoint=load_checkpoint(path) if path else None,
@@ -147,7 +146,7 @@ def main() -> int:
             continue
         count, identical, line = judge(case, arguments.picks, chance)
         replayed, same = replayed + count, same + identical
-        way = case.flags.get("vectorization", "auto")
+        way = case.values.get("vectorization", "auto")
         report.add(f"{case.algo}, {case.env_id}, {way}", f"{identical} of {count} identical", line)
     report.add("all", f"{same} of {replayed} identical", "")
     report.print()

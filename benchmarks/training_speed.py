@@ -28,7 +28,7 @@ class Case:
     steps: int
     cleanrl: float  # steps per second on a quiet machine
     baseline: str = ""  # class in Stable-Baselines3; it has no twin for the others
-    flags: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     baseline_steps: int = 0  # of either baseline; 0: as many as ours
 
 
@@ -80,15 +80,14 @@ class Stopwatch:
 
 def ours(case: Case) -> float:
     from cleanrl_worker.kit.training import run_training
-    from cleanrl_worker.launcher import parse_arguments
+    from cleanrl_worker.launcher import make_arguments
     from cleanrl_worker.registry import find_algorithm
 
     algorithm = find_algorithm(case.algo)
-    given = {"env_id": case.env_id, "total_timesteps": case.steps, **case.flags}
-    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
-    stopwatch = Stopwatch(case.flags.get("learning_starts", 0))
+    given = {"env_id": case.env_id, "total_timesteps": case.steps, **case.values}
+    stopwatch = Stopwatch(case.values.get("learning_starts", 0))
     with tempfile.TemporaryDirectory() as folder:
-        run_training(algorithm, parse_arguments(algorithm, flags), stopwatch, Path(folder))
+        run_training(algorithm, make_arguments(algorithm, given), stopwatch, Path(folder))
     return stopwatch.steps_per_second()
 
 
@@ -112,7 +111,7 @@ def theirs(case: Case) -> float:
     if case.baseline in ("TD3", "DDPG", "SAC"):
         settings = {"batch_size": 256, "learning_starts": 1000, "train_freq": 1}
         settings |= {"gradient_steps": 1, "policy_kwargs": {"net_arch": [256, 256]}}
-    first_step = case.flags.get("learning_starts", 0)
+    first_step = case.values.get("learning_starts", 0)
     marks: list[tuple[float, int]] = []
 
     class Mark(BaseCallback):
@@ -160,7 +159,7 @@ def main() -> int:
                 case.algo,
                 case.env_id,
                 case.baseline_steps or case.steps,
-                case.flags.get("learning_starts"),
+                case.values.get("learning_starts"),
             )
             speed = (speed + measure("ours", case.algo)) / 2
             against = f"{speed / cleanrl:.1f}x CleanRL beside it ({cleanrl:,.0f})"

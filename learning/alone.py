@@ -83,16 +83,17 @@ class Recorder:
 
 
 def main() -> int:
+    from cleanrl_worker.command_line import parse_flags
     from cleanrl_worker.kit.training import run_training
-    from cleanrl_worker.launcher import parse_arguments
+    from cleanrl_worker.launcher import make_arguments
     from cleanrl_worker.registry import find_algorithm
 
     algo, env_id, steps, seed, out, *flags = sys.argv[1:]
     algorithm = find_algorithm(algo)
-    told = [f"--env-id={env_id}", f"--total-timesteps={steps}", f"--seed={seed}", "--no-save-model"]
+    told = {"env_id": env_id, "total_timesteps": steps, "seed": seed, "save_model": False}
     recorder = Recorder(Path(out), algo, env_id, int(seed), flags)
     with tempfile.TemporaryDirectory() as folder:
-        arguments = parse_arguments(algorithm, [*told, *flags])
+        arguments = make_arguments(algorithm, {**told, **parse_flags(algorithm, flags)})
         run_training(algorithm, arguments, recorder, Path(folder))
     recorder.store()
     return 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
 from cleanrl_worker.kit.training import run_training
-from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import find_algorithm
 
 
@@ -32,10 +32,9 @@ class SilentReporter:
 
 
 def train_in_process(
-    algo: str, flags: dict[str, Any], directory: str, is_resuming: bool, recording: str = ""
+    algo: str, values: dict[str, Any], directory: str, is_resuming: bool, recording: str = ""
 ) -> None:
     algorithm = find_algorithm(algo)
-    texts = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items()]
     checkpoint = folder = None
     if is_resuming:
         path = find_checkpoint(Path(directory))
@@ -43,7 +42,7 @@ def train_in_process(
         checkpoint, folder = load_checkpoint(path), path.parent
     run_training(
         algorithm,
-        parse_arguments(algorithm, texts),
+        make_arguments(algorithm, values),
         SilentReporter(),
         Path(directory),
         checkpoint=checkpoint,

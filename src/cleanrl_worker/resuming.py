@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from cleanrl_worker.kit.checkpoints.loading import (
 from cleanrl_worker.kit.checkpoints.model_file import ModelFile
 from cleanrl_worker.kit.checkpoints.state import Stateful
 from cleanrl_worker.kit.normalizers import NormalizingBatch
-from cleanrl_worker.launcher import parse_arguments, restore_arguments
+from cleanrl_worker.launcher import make_arguments, restore_arguments
 from cleanrl_worker.registry import Algorithm, find_algorithm
 from mosaic.worker import ConfigError
 
@@ -39,23 +39,16 @@ class Resumption:
     note: str  # how the learning rate goes on, for people; empty when nothing changes
 
 
-def resume_from(path: Path, flags: Sequence[str], algo: str | None = None) -> Resumption:
-    """The checkpoint's arguments with the given flags upon them."""
+def resume_from(path: Path, values: Mapping[str, Any], algo: str | None = None) -> Resumption:
+    """The checkpoint's arguments with the given values upon them."""
     checkpoint = load_checkpoint(path)
-    algorithm = find_algorithm(str(checkpoint.description.get("algorithm")))
-    if algo not in (None, algorithm.name):
-        raise ConfigError(
-            f"'algo': the checkpoint was trained by {algorithm.name}, not by {algo}",
-            hint="leave algo out, or give another checkpoint",
-            field="algo",
-        )
+    algorithm = _trained_by(checkpoint.description, algo)
     old = restore_arguments(algorithm, checkpoint.description.get("arguments") or {})
-    given = {flag.partition("=")[0].lstrip("-").replace("-", "_") for flag in flags}
-    if "env_id" not in given:
+    if "env_id" not in values:
         refuse_foreign_module(old.env_id, path)
-    if "env_kwargs" not in given:
+    if "env_kwargs" not in values:
         refuse_foreign_arguments(old.env_kwargs, path)
-    new = parse_arguments(algorithm, flags, base=old)
+    new = make_arguments(algorithm, values, base=old)
     if new.env_id != old.env_id:
         raise ConfigError(
             f"'env_id': the checkpoint was trained on {old.env_id}, not on {new.env_id}",
@@ -65,6 +58,22 @@ def resume_from(path: Path, flags: Sequence[str], algo: str | None = None) -> Re
     _check_total(checkpoint.step, old, new)
     note = schedule_note(checkpoint.step, old, new)
     return Resumption(algorithm, new, checkpoint, lineage_of(checkpoint), note)
+
+
+def algorithm_of(path: Path, algo: str | None = None) -> Algorithm:
+    """The algorithm that trained a checkpoint, without loading it; `algo` is what it should be."""
+    return _trained_by(read_manifest(locate_checkpoint(path).state_folder).description, algo)
+
+
+def _trained_by(description: Mapping[str, Any], algo: str | None) -> Algorithm:
+    algorithm = find_algorithm(str(description.get("algorithm")))
+    if algo not in (None, algorithm.name):
+        raise ConfigError(
+            f"'algo': the checkpoint was trained by {algorithm.name}, not by {algo}",
+            hint="leave algo out, or give another checkpoint",
+            field="algo",
+        )
+    return algorithm
 
 
 def own_checkpoint(directory: Path) -> Checkpoint | None:

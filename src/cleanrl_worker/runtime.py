@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cleanrl_worker.config import EVALUATE, INTERACTIVE, RESUME, UPSTREAM, CleanRLWorkerConfig
-from cleanrl_worker.flags import build_environment, build_flags, build_live_view, recorded_extras
-from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.flags import render_flags
+from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import Algorithm, find_algorithm
+from cleanrl_worker.values import build_environment, build_live_view, recorded_extras, values_of
 from mosaic.worker import Run, TensorBoardArtifact, write_manifest
 from mosaic.worker.recording import recording_path
 
@@ -38,7 +39,7 @@ class TrainingPlan:
     """What a config means, all defaults and checkpoints looked up."""
 
     algorithm: Algorithm
-    flags: list[str]
+    values: Mapping[str, Any]  # what the config says of the arguments
     arguments: Arguments
     checkpoint: Checkpoint | None = None
     lineage: Mapping[str, Any] | None = None
@@ -122,14 +123,14 @@ def plan_training(
     config: CleanRLWorkerConfig, directory: Path | None = None, attempt: int = 1
 ) -> TrainingPlan:
     """An attempt after the first goes on from the run's own newest checkpoint."""
-    flags = build_flags(config, directory)
+    values = values_of(config, directory)
     if config.mode == RESUME:
         from cleanrl_worker.resuming import resume_from
 
-        resumed = resume_from(Path(config.extras["checkpoint_path"]), flags, config.algo)
+        resumed = resume_from(Path(config.extras["checkpoint_path"]), values, config.algo)
         plan = TrainingPlan(
             resumed.algorithm,
-            flags,
+            values,
             resumed.arguments,
             resumed.checkpoint,
             resumed.lineage,
@@ -137,7 +138,7 @@ def plan_training(
         )
     else:
         algorithm = find_algorithm(config.algo or "")
-        plan = TrainingPlan(algorithm, flags, parse_arguments(algorithm, flags))
+        plan = TrainingPlan(algorithm, values, make_arguments(algorithm, values))
         if path := config.extras.get("warm_start_path"):
             from cleanrl_worker.resuming import warm_start_from
 
@@ -162,7 +163,7 @@ def plan_facts(plan: TrainingPlan) -> dict[str, Any]:
         "seed": arguments.seed,
         "total_steps": arguments.total_timesteps,
         "total_timesteps": arguments.total_timesteps,
-        "flags": plan.flags,
+        "flags": render_flags(plan.values),
     }
     return found if plan.lineage is None else {**found, "lineage": dict(plan.lineage)}
 

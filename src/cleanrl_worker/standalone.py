@@ -37,10 +37,11 @@ def main(name: str, argv: Sequence[str]) -> int:
 
 def _train(name: str, argv: Sequence[str]) -> None:
     # Imported here: the algorithm's module imports this one, and a failed import is reported.
+    from cleanrl_worker.command_line import parse_flags
     from cleanrl_worker.kit.reporting import TerminalReporter
     from cleanrl_worker.kit.training import run_training
-    from cleanrl_worker.launcher import parse_arguments
-    from cleanrl_worker.resuming import resume_from
+    from cleanrl_worker.launcher import make_arguments
+    from cleanrl_worker.resuming import algorithm_of, resume_from
     from mosaic.worker.control import Control, listen_to_signals
 
     own, flags = _own_flags(argv)
@@ -52,9 +53,12 @@ def _train(name: str, argv: Sequence[str]) -> None:
     reporter = TerminalReporter(control)
     try:
         if own.resume is None:
-            run_training(algorithm, parse_arguments(algorithm, flags), reporter, Path.cwd())
+            arguments = make_arguments(algorithm, parse_flags(algorithm, flags))
+            run_training(algorithm, arguments, reporter, Path.cwd())
             return
-        resumed = resume_from(Path(own.resume), flags, algo=own.preset)
+        path = Path(own.resume)
+        values = parse_flags(algorithm_of(path, own.preset), flags)
+        resumed = resume_from(path, values, own.preset)
         if resumed.note:
             reporter.note(resumed.note)
         run_training(
@@ -79,14 +83,13 @@ def _own_flags(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def _print_help(algorithm: Algorithm) -> None:
-    from cleanrl_worker.launcher import Flag, default_arguments, parse_flags
+    from cleanrl_worker.command_line import Flag, print_help
 
     own = (
         Flag("preset", str, algorithm.name, "registered name whose defaults are taken"),
         Flag("resume", str | None, None, "checkpoint to go on from, with its arguments"),
     )
-    prog = f"python -m {algorithm.module}"
-    parse_flags(prog, ["--help"], default_arguments(algorithm), own)
+    print_help(f"python -m {algorithm.module}", algorithm, own)
 
 
 def _preset_algorithm(name: str, preset: str | None) -> Algorithm:

@@ -26,7 +26,6 @@ from tests.replayed_episodes import assert_replays_identically
 from tests.waiting import wait_until
 
 pytest.importorskip("torch")
-pytest.importorskip("tyro")
 
 SPAWN = multiprocessing.get_context("forkserver")
 SPAWN.set_forkserver_preload(["tests.small_trainings"])
@@ -39,7 +38,7 @@ class Training:
     env_id: str
     total_timesteps: int
     interval: int
-    flags: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 PPO = {"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 2}
@@ -72,11 +71,11 @@ def start(
 ) -> Any:
     from tests.small_trainings import train_in_process
 
-    flags = {"env_id": training.env_id, "total_timesteps": training.total_timesteps}
-    flags |= {"checkpoint_interval": training.interval, "threads": 1, **training.flags}
+    values = {"env_id": training.env_id, "total_timesteps": training.total_timesteps}
+    values |= {"checkpoint_interval": training.interval, "threads": 1, **training.values}
     process = SPAWN.Process(
         target=train_in_process,
-        args=(training.algo, flags, str(directory), is_resuming, recording),
+        args=(training.algo, values, str(directory), is_resuming, recording),
     )
     process.start()
     return process

@@ -68,6 +68,19 @@ def test_description_and_catalogue_import_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_config_needs_no_parser_of_flags(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(TRAINING))
+    code = (
+        "import sys\n"
+        "sys.modules['tyro'] = None\n"  # importing it would fail
+        "from cleanrl_worker.cli import main\n"
+        f"sys.exit(main(['--config', {str(path)!r}, '--dry-run']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_interrupted_algorithm_saves_a_checkpoint(tmp_path: Path) -> None:
     flags = ("--total-timesteps=1000000000", "--num-steps=32")  # none would be due for hours
     with subprocess.Popen(

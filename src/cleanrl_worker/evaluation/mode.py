@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
-from cleanrl_worker.flags import build_flags
-from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import find_algorithm
+from cleanrl_worker.values import values_of
 from mosaic.worker import Run, TensorBoardArtifact, to_json, write_manifest
 from mosaic.worker.recording import recording_path
 
@@ -75,7 +75,7 @@ def evaluate(run: Run[CleanRLWorkerConfig]) -> None:
     from cleanrl_worker.kit.seeding import choose_device
 
     source = find_policy_source(run.config)
-    arguments = parse_arguments(find_algorithm(source.algo), build_flags(run.config))
+    arguments = make_arguments(find_algorithm(source.algo), values_of(run.config))
     write_manifest(run, metadata=describe_evaluation(run.config))
     with ExitStack() as resources:
         directory = run.directory

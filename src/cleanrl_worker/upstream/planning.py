@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from cleanrl_worker.config import CUDA_NAMES, CleanRLWorkerConfig, WorkerExtras
-from cleanrl_worker.flags import wants_cuda
 from cleanrl_worker.upstream.interpreter import ask_interpreter, interpreter_path, require_packages
 from cleanrl_worker.upstream.script_reading import Parameter, Script, read_script
 from cleanrl_worker.upstream.scripts import ScriptFolder, find_scripts
+from cleanrl_worker.values import wants_cuda
 from mosaic.worker import ConfigError
 
 # What earlier scripts call it.

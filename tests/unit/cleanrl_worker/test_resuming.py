@@ -47,18 +47,18 @@ class Checkpoint:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "flag"),
+    ("arguments", "said"),
     [
-        ({"env_id": "this:CartPole-v1"}, "--env-id=this:CartPole-v1"),
-        ({"env_kwargs": {"xml_file": "/x"}}, '--env-kwargs={"xml_file": "/y"}'),
+        ({"env_id": "this:CartPole-v1"}, {"env_id": "this:CartPole-v1"}),
+        ({"env_kwargs": {"xml_file": "/x"}}, {"env_kwargs": {"xml_file": "/y"}}),
     ],
 )
 def test_a_checkpoint_is_resumed_with_what_a_person_says(
-    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], flag: str
+    monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], said: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(resuming, "load_checkpoint", lambda path: Checkpoint(**arguments))
     monkeypatch.setattr(resuming, "lineage_of", lambda checkpoint: {})
     with pytest.raises(ConfigError, match="a file beside"):
-        resuming.resume_from(PATH, [])
-    resumed = resuming.resume_from(PATH, [flag])
+        resuming.resume_from(PATH, {})
+    resumed = resuming.resume_from(PATH, said)
     assert resumed.arguments.env_id == arguments.get("env_id", "CartPole-v1")

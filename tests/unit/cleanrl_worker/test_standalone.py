@@ -57,6 +57,10 @@ def test_resume_goes_on_with_the_arguments_of_the_checkpoint(
     assert "resumed at step 256" in shown and "learning rate: goes on" in shown
     assert main("ppo", ["--resume", str(model)]) == 2
     assert "give --total-timesteps" in capfd.readouterr().err
+    assert main("ppo", ["--resume", str(model), "--preset=ppo_atari"]) == 2
+    assert "was trained by ppo, not by ppo_atari" in capfd.readouterr().err
+    assert main("ppo", ["--resume", str(model), "--buffer-size=9"]) == 2
+    assert "'buffer_size' is not a parameter of ppo" in capfd.readouterr().err
 
 
 def test_preset_changes_the_defaults(capfd: pytest.CaptureFixture[str]) -> None:

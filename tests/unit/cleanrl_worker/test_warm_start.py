@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("tyro")
 
 from cleanrl_worker.kit.checkpoints.loading import Checkpoint, find_checkpoint, load_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.training import run_training
-from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import find_algorithm
 from cleanrl_worker.resuming import WarmStart, warm_start_from
 from tests.small_trainings import SilentReporter
@@ -43,11 +42,10 @@ TARGETS = {
 
 
 def train(
-    algo: str, flags: dict[str, Any], directory: Path, warm_start: WarmStart | None = None
+    algo: str, values: dict[str, Any], directory: Path, warm_start: WarmStart | None = None
 ) -> Checkpoint:
     algorithm = find_algorithm(algo)
-    texts = [f"--{name.replace('_', '-')}={value}" for name, value in flags.items()]
-    arguments = parse_arguments(algorithm, [*texts, "--total-timesteps=128", "--threads=1"])
+    arguments = make_arguments(algorithm, {**values, "total_timesteps": 128, "threads": 1})
     run_training(algorithm, arguments, SilentReporter(), directory, warm_start=warm_start)
     path = find_checkpoint(directory)
     assert path is not None
@@ -60,8 +58,8 @@ def test_it_begins_with_everything_the_other_one_has_learned(
 ) -> None:
     first = train(algo, {"env_id": env_id, **learning}, tmp_path / "first")
     warm = warm_start_from(first.path, find_algorithm(algo))
-    flags = {"env_id": env_id, **learning, **idle, "seed": 5}
-    second = train(algo, flags, tmp_path / "second", warm)
+    values = {"env_id": env_id, **learning, **idle, "seed": 5}
+    second = train(algo, values, tmp_path / "second", warm)
     assert weight_hash(second.weights) == weight_hash(first.weights)
     assert second.step == 128, "its own steps, not those of the other one"
     for name in TARGETS.get(algo, ()):
@@ -69,11 +67,11 @@ def test_it_begins_with_everything_the_other_one_has_learned(
 
 
 def test_observations_keep_their_scale(tmp_path: Path) -> None:
-    flags = {"env_id": "Pendulum-v1", **ROLLOUT, "num_envs": 1}
+    values = {"env_id": "Pendulum-v1", **ROLLOUT, "num_envs": 1}
     algo = "ppo_continuous_action"
-    first = train(algo, flags, tmp_path / "first")
+    first = train(algo, values, tmp_path / "first")
     warm = warm_start_from(first.path, find_algorithm(algo))
-    second = train(algo, {**flags, "seed": 5}, tmp_path / "second", warm)
+    second = train(algo, {**values, "seed": 5}, tmp_path / "second", warm)
     before, after = (
         one.part("envs")["statistics"]["observations"]["count"] for one in (first, second)
     )

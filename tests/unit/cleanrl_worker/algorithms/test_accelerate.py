@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import torch
 from cleanrl_worker.kit.checkpoints.loading import find_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import load_payload, split_payload
 from cleanrl_worker.kit.training import run_training
-from cleanrl_worker.launcher import parse_arguments
+from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import find_algorithm
 from tests.unit.cleanrl_worker.algorithms.replay_stand_ins import RememberingReporter
 
@@ -23,12 +24,12 @@ class Case:
     algo: str
     learner: str  # the plain one, in the algorithm's file
     env_id: str
-    flags: tuple[str, ...]
+    values: Mapping[str, Any]
     loss: str
 
 
-ROLLOUT = ("--num-envs=2", "--num-steps=16", "--num-minibatches=2", "--total-timesteps=160")
-REPLAY = ("--batch-size=16", "--learning-starts=40", "--buffer-size=300", "--total-timesteps=110")
+ROLLOUT = {"num_envs": 2, "num_steps": 16, "num_minibatches": 2, "total_timesteps": 160}
+REPLAY = {"batch_size": 16, "learning_starts": 40, "buffer_size": 300, "total_timesteps": 110}
 CASES = (
     Case("ppo", "PPOLearner", "CartPole-v1", ROLLOUT, "losses/policy_loss"),
     Case("ppo_continuous_action", "PPOLearner", "Pendulum-v1", ROLLOUT, "losses/policy_loss"),
@@ -56,10 +57,9 @@ def trained(
         update(self, *batch)
 
     monkeypatch.setattr(plain, "update", counted)
-    flag = "--accelerate" if accelerate else "--no-accelerate"
-    flags = [f"--env-id={case.env_id}", "--threads=1", *case.flags, flag]
+    values = {"env_id": case.env_id, "threads": 1, **case.values, "accelerate": accelerate}
     reporter = RememberingReporter()
-    run_training(algorithm, parse_arguments(algorithm, flags), reporter, folder)
+    run_training(algorithm, make_arguments(algorithm, values), reporter, folder)
     path = find_checkpoint(folder)
     assert path is not None
     weights = [
