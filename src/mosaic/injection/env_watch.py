@@ -68,6 +68,7 @@ class EnvWatch:
         "outer",
         "owner",
         "rewards",
+        "series",
         "steps",
         "tap",
         "tape",
@@ -81,6 +82,8 @@ class EnvWatch:
         self.owner: weakref.ref[Any] | None = None  # the wrapper it counts for
         self.tap: Any = NO_TAP
         self.tape: Tape | None = None  # where episodes are recorded
+        # Of the tape: to which this episode belongs, or the one before.
+        self.series: Series | None = None
         self.rewards: list[Any] = []
         self.first = 0
         # The tape's, while it records.
@@ -119,8 +122,10 @@ class EnvWatch:
         self.steps += 1
         self.total += reward
 
-    def start_episode(self, is_evaluation: bool = False) -> None:
-        """With the outermost reset, which says when it is done."""
+    def start_episode(
+        self, is_evaluation: bool = False, seed: Any = None, options: Any = None
+    ) -> None:
+        """With the outermost reset, which has these arguments and says when it is done."""
         kept = len(self.rewards)
         done = self.steps + kept - self.first
         if self.is_evaluation:
@@ -131,6 +136,19 @@ class EnvWatch:
         self.first = kept
         self.steps, self.total, self._is_over = 0, self._zero, False
         self.is_resetting = True
+        tape = self.tape
+        if tape is None:
+            return
+        series = self.series
+        # Most episodes go on with a series, thousands a second: not worth a call.
+        # More actions: steps of an episode that was given up, or after its end.
+        if series is not None and len(series.actions) == series.stop < series.limit:
+            find = tape.find_env
+            env: Any = find()
+            if env._np_random is tape.generator and seed is None and options is None:
+                tape.start = tape.memory.raw
+                return
+        tape.begin(seed, options)
 
     def stop_tape(self, error: Exception) -> None:
         """What the step did cannot be recorded."""
@@ -144,16 +162,29 @@ class EnvWatch:
             return
         if (terminated or truncated) and not self._is_over:  # a script may step on without a reset
             self._is_over = True
-            recorded = None
+            recorded: Recorded | Series | None = None
             steps, total = self.steps, self.total
-            kept, first = len(self.rewards), self.first
+            rewards, first = self.rewards, self.first
+            kept = len(rewards)
             if kept > first:
-                rewards = self.rewards[first:]
                 self.first = kept
                 self.steps = steps = steps + kept - first
-                self.total = total = total + _total_of(rewards, self._zero)
-                if self.tape is not None:
-                    recorded = self.tape.end(terminated, truncated)
+                self.total = total = total + _total_of(rewards[first:], self._zero)
+                tape = self.tape
+                if tape is not None:
+                    series, start = self.series, tape.start
+                    if (
+                        series is not None
+                        and start is not None
+                        and len(series.actions) == kept
+                        and type(series.actions[first]) is tape.kind
+                    ):  # as above
+                        row = series.row
+                        series.rows += row(start, kept - first, terminated, truncated)
+                        series.stop, tape.start = kept, None
+                        recorded = series
+                    else:
+                        recorded = tape.end(terminated, truncated)
             if type(total) is not float:
                 total = self._finished(total)
             self.episodes += 1

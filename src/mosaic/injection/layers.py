@@ -18,18 +18,20 @@ from typing import Any
 
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.env_watch import EnvWatch, inner_watch
-from mosaic.injection.purpose import is_kept_for_evaluation
+from mosaic.injection.purpose import FRAMES, is_kept_for_evaluation
 from mosaic.injection.watches import Watches, innermost
 
 Step = Callable[..., Any]
+Skip = Callable[[Any], Any]  # what the next reset is called of; None where nothing is skipped
 Unwatched = Callable[[Any, Exception], None]  # an environment that cannot be counted, and why
 _ORIGINAL = "_mosaic_original"  # of a method in place of which ours stands
+_OUR_FRAMES = 3  # between one who resets an environment and the question what for
 
 
 class Layers:
     def __init__(self, watches: Watches, complaints: Complaints) -> None:
         self._watches, self._complaints = watches, complaints
-        self._begin_episode = watches.begin_episode
+        self._purposes = watches.purposes
         self._counting: dict[type, Step] = {}  # and the step it had before
         self._special: dict[type, Callable[..., Step]] = {}
         self._resets: set[CodeType] = set()  # our own
@@ -45,12 +47,14 @@ class Layers:
         # With a class that is pickled by value: what we put there does nothing elsewhere.
         return type(None), ()
 
-    def follow_reset(self, kind: type, *, is_innermost: bool = False) -> None:
+    def follow_reset(
+        self, kind: type, *, is_innermost: bool = False, skip: Skip | None = None
+    ) -> None:
         written: Any = kind.__dict__.get("reset")
         if written is None or original_method(written) is not written:
             return  # it has none of its own, or one that is followed
         original = as_function(written)
-        known = self._watches.known
+        known, here = self._watches.known, sys._getframe
         layers: Layers | None = self
 
         def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -59,12 +63,9 @@ class Layers:
             mine = known.get(id(self)) if is_innermost else getattr(self, "_mosaic_watch", None)
             if mine is not None and (mine.outer or mine).is_resetting:
                 return original(self, *args, **kwargs)  # within the outermost one
-            watch = layers._begin(self, mine)
-            if watch is not None and watch.tape is not None:
-                if args:
-                    watch.tape.give_up("its reset has arguments without a name")
-                else:
-                    watch.tape.begin(kwargs.get("seed"), kwargs.get("options"))
+            watch = layers._begin(self, mine, kwargs.get("seed"), kwargs.get("options"))
+            if watch is not None and watch.tape is not None and args:
+                watch.tape.give_up("its reset has arguments without a name")
             try:
                 return original(self, *args, **kwargs)
             finally:
@@ -76,22 +77,43 @@ class Layers:
             environments episodes are short."""
             if layers is None:
                 return original(self, seed=seed, options=options)
-            mine = known.get(id(self)) if is_innermost else getattr(self, "_mosaic_watch", None)
-            if mine is None or mine.is_new:
-                if mine is not None and (mine.outer or mine).is_resetting:
+            try:
+                watch = known[id(self)] if is_innermost else self._mosaic_watch
+            except (KeyError, AttributeError):
+                watch = None
+            if watch is None or watch.is_new:
+                if watch is not None and (watch.outer or watch).is_resetting:
                     return original(self, seed=seed, options=options)
-                watch = layers._begin(self, mine)
+                watch = layers._begin(self, watch, seed, options)
                 if watch is None:
                     return original(self, seed=seed, options=options)
-            elif mine.is_resetting:
+            elif watch.is_resetting:
                 return original(self, seed=seed, options=options)
             else:
-                watch = mine
-                begin_episode = layers._begin_episode
-                begin_episode(watch)
+                try:
+                    is_evaluation = watch.told_purpose
+                    if is_evaluation is None:
+                        # Whether anybody says what for; nearly always nobody does, and a call of
+                        # `purposes` would take as long again as to look.
+                        purposes = layers._purposes
+                        silent = purposes.silent
+                        frame: FrameType | None = here(1)
+                        for _ in FRAMES:
+                            if frame is None or frame.f_code.co_name not in silent:
+                                break
+                            frame = frame.f_back
+                        if frame is None and not watch.is_kept_for_evaluation:
+                            purposes.has_trained, is_evaluation = True, False
+                        else:
+                            is_evaluation = purposes.is_evaluation(watch.is_kept_for_evaluation, 2)
+                    layers._watches.begun += 1
+                    watch.start_episode(is_evaluation, seed, options)
+                except Exception:  # noqa: BLE001  # more slowly, with a word about it
+                    layers._begin(self, watch, seed, options)
             try:
-                if watch.tape is not None:
-                    watch.tape.begin(seed, options)
+                below = None if skip is None else skip(self)
+                if below is not None:
+                    return below.reset(seed=seed, options=options)
                 return original(self, seed=seed, options=options)
             finally:
                 watch.is_resetting = False
@@ -126,15 +148,18 @@ class Layers:
 
         kind.close = close  # type: ignore[attr-defined]
 
-    def _begin(self, env: Any, mine: EnvWatch | None) -> EnvWatch | None:
+    def _begin(self, env: Any, mine: EnvWatch | None, seed: Any, options: Any) -> EnvWatch | None:
         """The outermost reset of an environment begins; None when it is not to be watched."""
-        if mine is not None and mine.outer is None and not mine.is_new:
-            self._begin_episode(mine)
-            return mine
         try:
-            watch = self._watch_of(env)
+            is_counted = mine is not None and mine.outer is None and not mine.is_new
+            watch = mine if is_counted else self._watch_of(env)
             if watch is not None:
-                self._begin_episode(watch)
+                self._watches.begun += 1
+                is_evaluation = watch.told_purpose
+                if is_evaluation is None:
+                    is_kept = watch.is_kept_for_evaluation
+                    is_evaluation = self._purposes.is_evaluation(is_kept, _OUR_FRAMES)
+                watch.start_episode(is_evaluation, seed, options)
         except Exception as error:  # noqa: BLE001  # the script resets its environment anyway
             self._watches.not_counted(env, error)
             return None

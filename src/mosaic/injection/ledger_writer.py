@@ -11,7 +11,6 @@ import errno
 import itertools
 import mmap
 import os
-import struct
 import threading
 import time
 from collections.abc import Callable
@@ -48,7 +47,7 @@ from mosaic.contracts.ledger import (
 
 _TRIES = 100
 _SIZE = RECORD.size
-_write_record = RECORD.pack_into
+write_record = RECORD.pack_into
 
 
 class OpenLedger:
@@ -78,7 +77,7 @@ class LedgerWriter:
 
     def start_over(self) -> None:
         """With another ledger: after a fork this one is the parent's."""
-        self._book = OpenLedger(is_over=not self._folder)
+        self.book = OpenLedger(is_over=not self._folder)
         self._lose_value: Callable[[], int] = itertools.count(1).__next__
         self._lose_episode: Callable[[], int] = itertools.count(1).__next__
         self._steps_before = self._all_steps = 0
@@ -87,10 +86,10 @@ class LedgerWriter:
     @property
     def number(self) -> int:
         """Of the ledger; 0 as long as there is none."""
-        return self._book.number
+        return self.book.number
 
     def value(self, name: str, value: float, step: int) -> None:
-        book = self._book
+        book = self.book
         number = book.name_numbers.get(name)
         if number is None:
             number = self._write_name(book, name)
@@ -100,32 +99,30 @@ class LedgerWriter:
             self._count_lost(book, LOST_VALUES, self._lose_value)
             return
         offset = HEAD_BYTES + place % RING_RECORDS * _SIZE
-        _write_record(book.memory, offset, step, value, number, 0, 0, VALUE)
+        write_record(book.memory, offset, step, value, number, 0, 0, VALUE)
 
-    def episode(self, number: int, total: float, length: int, environment: int, flags: int) -> None:
-        book = self._book
-        take = book.take
-        place = take()
+    def episode(
+        self, number: int, total: float, length: int, environment: int, flags: int, place: int
+    ) -> None:
+        """At a place that was taken, with or without memory."""
+        book = self.book
         if place >= book.room and not self._grow(book, place):
             self._count_lost(book, LOST_EPISODES, self._lose_episode)
             return
-        offset = HEAD_BYTES + place % RING_RECORDS * _SIZE
-        try:
-            _write_record(book.memory, offset, number, total, length, environment, flags, EPISODE)
-        except struct.error:  # asked afterwards: it costs each of thousands a second nothing
-            length, environment = min(length, MAX_LENGTH), min(environment, MAX_ENVIRONMENT)
-            _write_record(book.memory, offset, number, total, length, environment, flags, EPISODE)
+        length, environment = min(length, MAX_LENGTH), min(environment, MAX_ENVIRONMENT)
+        offset = record_offset(place)
+        write_record(book.memory, offset, number, total, length, environment, flags, EPISODE)
 
     def steps(self, count: int) -> None:
         """Environment steps of this process so far."""
-        book = self._book
+        book = self.book
         if book.memory is not None or self._grow(book, 0):
             self._all_steps = count
             COUNTER.pack_into(book.memory, STEPS, max(0, count - self._steps_before))
 
     def close(self) -> None:
         """Whatever the process says after all goes into another one, with steps from here on."""
-        book, steps = self._book, self._all_steps
+        book, steps = self.book, self._all_steps
         self.start_over()
         self._steps_before = steps
         if book.memory is not None:

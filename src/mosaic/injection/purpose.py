@@ -6,16 +6,16 @@ and so has an environment that a script keeps for this and never trains on.
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 TRAINING, EVALUATION = "training", "evaluation"
 # By its name alone: also what evolution strategies do to learn is called so. It is evaluation in a
 # script that trains in another way too.
 PERHAPS = "perhaps evaluation"
-_UNKNOWN = "not looked at yet"
 
 _EVALUATING = {"eval", "evals", "evaluate", "evaluation", "evaluations", "evaluator"}
 _TRAINING = {"train", "training", "learn", "fit"}
@@ -35,24 +35,30 @@ _ENVIRONMENT = re.compile(
     r"_*(eval|evaluation|test|val|valid|validation)_(\w+_)?v?(env|envs|environment|environments)"
 )
 
-_FRAMES = range(60)  # of the stack, from the reset outwards
+FRAMES = range(60)  # of the stack, from the reset outwards
 _NEAREST_FRAMES = 12  # whose variables are looked at
-_MOST_CODES = 10_000
+_MOST_NAMES = 10_000
+_OUR_PACKAGE = __name__.partition(".")[0]
 
 
 def purpose_of(function: str, module: str) -> str | None:
     """What a running function says about the episodes that begin in it; None for nothing."""
+    purpose = _meaning(function)
     package = module.partition(".")[0]
-    if package == __name__.partition(".")[0]:
+    if package == _OUR_PACKAGE:
         return None  # we run there as well, and only ask
-    words = set(function.lower().strip("_").split("_"))
+    return EVALUATION if purpose is PERHAPS and package in _LIBRARIES else purpose
+
+
+@functools.lru_cache(maxsize=_MOST_NAMES)
+def _meaning(name: str) -> str | None:
+    """Of a function's name alone."""
+    words = set(name.lower().strip("_").split("_"))
     is_evaluating = bool(words & _EVALUATING) or ("test" in words and words <= {"test", *_TESTED})
     is_training = bool(words & _TRAINING)
     if is_evaluating == is_training:
         return None
-    if is_training:
-        return TRAINING
-    return EVALUATION if package in _LIBRARIES else PERHAPS
+    return TRAINING if is_training else PERHAPS
 
 
 def is_name_for_evaluation(variable: str) -> bool:
@@ -64,46 +70,43 @@ class Purposes:
     """Of the episodes of this process. Asked when one begins, in the thread that begins it."""
 
     def __init__(self) -> None:
-        self._has_trained = False
-        self._known: dict[int, str | None] = {}  # by the id of a function's code
-        self._codes: list[CodeType] = []  # which is its own as long as it is kept
+        self.has_trained = False
+        # Names of functions that say nothing in any module: nearly all of them.
+        self.silent: set[str] = set()
 
-    def is_evaluation(self, *, is_kept_for_it: bool = False, callers: int = 1) -> bool:
-        """The innermost function that says anything decides. Takes about a microsecond, and less
-        where as many `callers` as are our own need not be looked at: from Python 3.11 on a frame
-        is made for each one that is."""
-        known = self._known.get
-        purpose: str | None = None
+    def is_evaluation(self, is_kept_for_it: bool = False, callers: int = 1) -> bool:
+        """The innermost function that says anything decides. Takes a tenth of a microsecond for
+        each one that is looked at; as many `callers` as are our own need not be: from Python 3.11
+        on a frame is made for each one that is."""
+        silent = self.silent
         try:
             frame: FrameType | None = sys._getframe(callers)
         except ValueError:
             frame = None  # nobody but us: it is called by a thread
-        for _ in _FRAMES:
+        purpose: str | None = None
+        for _ in FRAMES:
             if frame is None:
                 break
-            purpose = known(id(frame.f_code), _UNKNOWN)
-            if purpose is not None:
-                if purpose is _UNKNOWN:
-                    purpose = self._examined(frame)
+            if frame.f_code.co_name not in silent:
+                purpose = self._examined(frame)
                 if purpose is not None:
                     break
             frame = frame.f_back
         if purpose == EVALUATION:
             return True
         if purpose == PERHAPS or is_kept_for_it:
-            return self._has_trained
-        self._has_trained = True
+            return self.has_trained
+        self.has_trained = True
         return False
 
     def _examined(self, frame: FrameType) -> str | None:
-        if len(self._known) >= _MOST_CODES:  # a script that makes functions without end
-            self._known.clear()
-            self._codes.clear()
-        code = frame.f_code
-        purpose = purpose_of(code.co_name, str(frame.f_globals.get("__name__", "")))
-        self._codes.append(code)
-        self._known[id(code)] = purpose
-        return purpose
+        name = frame.f_code.co_name
+        if _meaning(name) is None:
+            if len(self.silent) >= _MOST_NAMES:  # a script that makes functions without end
+                self.silent.clear()
+            self.silent.add(name)
+            return None
+        return purpose_of(name, str(frame.f_globals.get("__name__", "")))
 
 
 def is_kept_for_evaluation(core: Any) -> bool:

@@ -208,16 +208,15 @@ class Tape:
 
     __slots__ = (
         "_actions",
-        "_env",
         "_environment",
         "_form",
-        "_generator",
-        "_kind",
         "_lost",
-        "_memory",
-        "_series",
-        "_start",
         "_watch",
+        "find_env",
+        "generator",
+        "kind",
+        "memory",
+        "start",
     )
 
     def __init__(
@@ -228,104 +227,95 @@ class Tape:
         lost: Callable[[str], None],
     ) -> None:
         self._watch, self._environment, self._lost = watch, environment, lost
-        self._env = weakref.ref(unwrapped)  # a tape keeps no environment alive
-        self._generator: Any = None  # of the environment's random numbers
-        self._memory: Any = None  # where its state is; None where it has to be asked for it
-        self._start: Start | None = None  # None: this episode is not recorded
+        self.find_env = weakref.ref(unwrapped)  # a tape keeps no environment alive
+        self.generator: Any = None  # of the environment's random numbers
+        self.memory: Any = None  # where its state is; None where it has to be asked for it
+        self.start: Start | None = None  # None: this episode is not recorded
         self._form: dict[str, Any] | None = None
         self._actions: Any = []
         # As those of the episode before; None where that says nothing about the next one.
-        self._kind: type | None = None
-        self._series: Series | None = None  # to which this episode belongs, or the one before
+        self.kind: type | None = None
 
     def begin(self, seed: Any, options: Any) -> None:
-        """Right before the reset."""
+        """Right before the reset. Not where the series goes on: the watch does that by itself."""
         try:
             if seed is None and options is None:
-                find = self._env
+                find = self.find_env
                 env: Any = find()
                 # The property makes a generator where there is none yet, as the reset would.
                 generator = env._np_random or env.np_random
-                if generator is not self._generator:
-                    self._memory, self._generator = state_memory(generator), generator
-                    self._series = None
-                memory = self._memory
+                if generator is not self.generator:
+                    self.memory, self.generator = state_memory(generator), generator
+                    self._watch.series = None
+                memory = self.memory
                 if memory is None:
-                    self._start = {"random_state": generator.bit_generator.state}
+                    self.start = {"random_state": generator.bit_generator.state}
                 else:
-                    self._start = memory.raw
-                    series = self._series
-                    # More actions: steps of an episode that was given up, or after its end.
-                    if series is not None and len(self._actions) == series.stop < series.limit:
-                        return
-                    if self._kind is not None:
+                    self.start = memory.raw
+                    if self.kind is not None:
                         self._begin_series()
                         return
             else:
-                self._start = self._beginning(seed, options)
+                self.start = self._beginning(seed, options)
             self._begin_alone()
         except Exception as error:  # noqa: BLE001  # the script resets its environment anyway
             self.give_up(f"its beginning is unknown ({error})")
 
     def _begin_alone(self) -> None:
         watch = self._watch
-        self._series = None
+        self._watch.series = None
         actions: list[Any] = []
         rewards: list[Any] = []
         self._actions, watch.rewards, watch.first = actions, rewards, 0
-        if self._kind is None:
+        if self.kind is None:
             watch.acted, watch.earned = self._first_action, self._first_reward
         else:
             self._form, watch.acted, watch.earned = None, actions.append, rewards.append
 
     def _begin_series(self) -> None:
         watch = self._watch
-        before, self._series = self._series, Series(self._environment, len(self._memory))
+        before, self._watch.series = self._watch.series, Series(self._environment, len(self.memory))
         if before is not None:
             before.is_over = True
-        series = self._series
+        series = self._watch.series
         self._form, self._actions = None, series.actions
         watch.rewards, watch.first = series.rewards, 0
         watch.acted, watch.earned = series.actions.append, series.rewards.append
 
     def give_up(self, why: str) -> None:
         """Of this episode; the next one is recorded again. Rewards that were kept still count."""
-        self._start = self._kind = self._series = None
+        self.start = self.kind = self._watch.series = None
         self._watch.acted, self._watch.earned = NOTHING, self._watch.count
         self._actions = []
         self._lost(f"an episode of {self._environment['env_id']} cannot be replayed: {why}")
 
-    def end(self, terminated: Any, truncated: Any) -> Recorded | Series | None:
-        """The watch counts from the end of its rewards on already."""
-        start, self._start = self._start, None
+    def end(self, terminated: Any, truncated: Any) -> Recorded | None:
+        """The watch counts from the end of its rewards on already, and has added what it could to
+        the series."""
+        start, self.start = self.start, None
         if start is None:
             return None
-        series, actions = self._series, self._actions
-        if series is not None:
-            first, stop = series.stop, len(actions)
-            if type(actions[first]) is self._kind and len(series.rewards) == stop:
-                row = series.row
-                series.rows += row(start, stop - first, terminated, truncated)
-                series.stop = stop
-                return series
+        if self._watch.series is not None:
             self.give_up(UNEVEN)
             return None
+        actions = self._actions
         rewards, form = self._watch.rewards, self._form
         self._actions = []
         # A script may step on without a reset.
         self._watch.acted, self._watch.earned = NOTHING, self._watch.count
         if form is None:
             kind = type(actions[0])
-            if self._kind is not kind and self._kind is not None:
+            if self.kind is not kind and self.kind is not None:
                 self.give_up(UNEVEN)
                 return None
-            self._kind = kind
+            self.kind = kind
         return self._environment, start, form, actions, rewards, terminated, truncated
 
     def part(self) -> None:
         """After a fork: what has ended before is the parent's; this episode goes on here too."""
-        before, self._series = self._series, None  # not over: it is another process that has it
-        if before is not None and self._start is not None:
+        # Not over: it is another process that has it.
+        before, self._watch.series = self._watch.series, None
+        if before is not None and self.start is not None:
             rewards = before.rewards[before.stop :]
             self._begin_series()
             self._actions += before.actions[before.stop :]
@@ -346,7 +336,7 @@ class Tape:
         if seed is not None:
             start["seed"] = int(seed)
         else:
-            env: Any = self._env()
+            env: Any = self.find_env()
             start["random_state"] = env.np_random.bit_generator.state
         return start
 

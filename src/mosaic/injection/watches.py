@@ -21,7 +21,6 @@ from mosaic.injection.tape import NOTHING, Tape
 
 # Of one environment: an episode of Atari has at most 108,000.
 SILENT_STEPS = 200_000
-_OUR_FRAMES = 3  # between one who resets an environment and the question what for
 _MAX_TAPE_BYTES = 128 * 2**20  # of the unfinished episodes of all environments
 
 
@@ -79,16 +78,6 @@ class Watches:
         """An environment that another one uses: what it does is the other one's doing."""
         self._keep(unwrapped, inner_watch(outer))
 
-    def begin_episode(self, watch: EnvWatch) -> None:
-        """Right before the outermost reset of its environment, by our method in its place."""
-        self.begun += 1
-        is_evaluation = watch.told_purpose
-        if is_evaluation is None:
-            is_evaluation = self.purposes.is_evaluation(
-                is_kept_for_it=watch.is_kept_for_evaluation, callers=_OUR_FRAMES
-            )
-        watch.start_episode(is_evaluation)
-
     def not_counted(self, env: Any, error: Exception) -> None:
         reason = str(error) or type(error).__name__
         self.note(f"steps and episodes of {type(env).__name__} are not counted: {reason}")
@@ -108,7 +97,7 @@ class Watches:
 
     def load_tape(self, watch: EnvWatch, env: Any) -> None:
         """Episodes are recorded from the next reset on; `env` is the wrapper that is counted."""
-        watch.tape, watch.acted, watch.earned = None, NOTHING, watch.count
+        watch.tape, watch.series, watch.acted, watch.earned = None, None, NOTHING, watch.count
         if not self.is_recording:
             return
         core = innermost(env)

@@ -66,9 +66,7 @@ class Recording:
         self.next_reward: Any = 1.0
 
     def begin(self, seed: Any = None, options: Any = None) -> None:
-        self.watch.start_episode()
-        assert self.watch.tape is not None
-        self.watch.tape.begin(seed, options)
+        self.watch.start_episode(False, seed, options)
 
     def play(self, actions: list[Any], **begin: Any) -> Recorded | None:
         self.begin(**begin)

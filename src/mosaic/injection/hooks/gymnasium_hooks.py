@@ -15,6 +15,7 @@ from mosaic.injection.hooks.shortcuts import (
     shorten_order_enforcing,
     skip_what_passes_on,
 )
+from mosaic.injection.layers import Skip
 from mosaic.injection.session import HookSession
 
 # What `make` puts around an environment. Innermost classes are followed too, for environments that
@@ -32,10 +33,11 @@ def install(module: ModuleType, session: HookSession) -> None:
         shorten_order_enforcing(wrappers.OrderEnforcing, core.Wrapper)
     for name in _WRAPPERS:
         kind = getattr(wrappers, name, None)
+        skip = None
         if name == "TimeLimit" and module.__name__ == "gymnasium":
-            _count_with_less(wrappers, core, session)
+            skip = _count_with_less(wrappers, core, session)
         if isinstance(kind, type):
-            session.layers.follow_reset(kind)
+            session.layers.follow_reset(kind, skip=skip)
     _follow_innermost(module, core, session)
     for kind in (core.Env, core.Wrapper):
         session.layers.follow_close(kind)
@@ -62,11 +64,12 @@ def _follow_innermost(module: ModuleType, core: Any, session: HookSession) -> No
     hear_purpose(core.Env, session)
 
 
-def _count_with_less(wrappers: Any, core: Any, session: HookSession) -> None:
+def _count_with_less(wrappers: Any, core: Any, session: HookSession) -> Skip | None:
     counted = counting_time_limit(wrappers.TimeLimit)
-    if counted is not None:
-        skip_what_passes_on(wrappers, core.Wrapper)
-        session.layers.count_with(wrappers.TimeLimit, counted)
+    if counted is None:
+        return None
+    session.layers.count_with(wrappers.TimeLimit, counted)
+    return skip_what_passes_on(wrappers, core.Wrapper)
 
 
 def _follow_vectors(module: ModuleType, session: HookSession) -> None:

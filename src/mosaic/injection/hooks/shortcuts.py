@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from mosaic.injection.layers import Unwatched, count_unrecorded
+from mosaic.injection.layers import Skip, Unwatched, count_unrecorded
 
 
 def shorten_order_enforcing(order_enforcing: Any, wrapper: Any) -> bool:
@@ -47,46 +47,46 @@ def shorten_order_enforcing(order_enforcing: Any, wrapper: Any) -> bool:
     return True
 
 
-def skip_what_passes_on(wrappers: Any, wrapper: Any) -> bool:
+def skip_what_passes_on(wrappers: Any, wrapper: Any) -> Skip | None:
     """What `make` puts between a time limit and an environment checks the order of calls, which is
     settled by the first reset, and the first few results. After that both only pass on, and a
     time limit calls what lies below them: `_mosaic_below`, found anew with each of its resets.
 
-    To be called when the methods of those two are what they will be. False where one of the three
-    is not as known: then nothing is skipped.
+    To be called when the methods of those two are what they will be. Returns what `follow_reset`
+    of the layers needs to spare a call. None where one of the three is not as known: then nothing
+    is skipped.
     """
     time_limit: Any = wrappers.TimeLimit
     reset = time_limit.__dict__["reset"]
     is_known = _pass_on_when_checked(wrappers, wrapper)
-    below_of = _below_in(wrappers) if is_known else _nothing_below
+    limit_below = _limits_below(wrappers) if is_known else _nothing_below
 
     @functools.wraps(reset)
     def short_reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
-        below = below_of(self)
+        below = limit_below(self)
         if below is None:
             object.__setattr__(self, "_mosaic_below", self.env)
             return reset(self, seed=seed, options=options)
-        self._mosaic_below, self._elapsed_steps = below, 0
         return below.reset(seed=seed, options=options)
 
     @functools.wraps(reset)
     def short_reset_with_any(self: Any, **kwargs: Any) -> Any:
         """As it was before Gymnasium 1.0."""
-        below = below_of(self)
+        below = limit_below(self)
         if below is None:
             object.__setattr__(self, "_mosaic_below", self.env)
             return reset(self, **kwargs)
-        self._mosaic_below, self._elapsed_steps = below, 0
         return below.reset(**kwargs)
 
     parameters = inspect.signature(reset).parameters.values()
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
     time_limit.reset = short_reset_with_any if takes_any else short_reset
-    return is_known
+    return limit_below if is_known else None
 
 
-def _below_in(wrappers: Any) -> Callable[[Any], Any]:
-    """Says what a step of a time limit arrives at; None where it may be more than passed on."""
+def _limits_below(wrappers: Any) -> Skip:
+    """All that the reset of a time limit does by itself. Returns what it and its steps arrive at;
+    None where they may be more than passed on, and nothing is done."""
     time_limit, enforcer, checker = (
         wrappers.TimeLimit,
         wrappers.OrderEnforcing,
@@ -96,7 +96,7 @@ def _below_in(wrappers: Any) -> Callable[[Any], Any]:
     checking_step, checking_reset = checker.step, checker.reset
     looks_for_reuse = _names(checking_step) >= _REUSE
 
-    def below_of(env: Any) -> Any:
+    def limit_below(env: Any) -> Any:
         if type(env) is not time_limit:
             return None
         below = env.env
@@ -120,9 +120,10 @@ def _below_in(wrappers: Any) -> Callable[[Any], Any]:
                 below = below.env
         except AttributeError:  # the script has put something that is no method in its place
             return None
+        env._mosaic_below, env._elapsed_steps = below, 0
         return below
 
-    return below_of
+    return limit_below
 
 
 def _nothing_below(env: Any) -> Any:
