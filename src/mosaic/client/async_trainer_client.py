@@ -141,7 +141,7 @@ class AsyncTrainerClient:
     async def stop_run(
         self, run_id: str, reason: str = "user_cancel", grace_s: float | None = None
     ) -> RunRecord:
-        return await self._call(calls.cancel(run_id, reason, grace_s))
+        return await self._call(calls.stop(run_id, reason, grace_s))
 
     async def pause_run(self, run_id: str) -> RunRecord:
         return await self._call(calls.pause(run_id))

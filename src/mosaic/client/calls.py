@@ -98,7 +98,7 @@ def config_text(config: RunConfig) -> str:
     return text
 
 
-def cancel(run_id: str, reason: str, grace_s: float | None) -> Call[RunRecord]:
+def stop(run_id: str, reason: str, grace_s: float | None) -> Call[RunRecord]:
     request = new_request(pb.CancelRunRequest, run_id=run_id, reason=reason, grace_s=grace_s)
     return Call("CancelRun", request, record_from_proto)
 

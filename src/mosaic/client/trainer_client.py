@@ -140,7 +140,7 @@ class TrainerClient:
     def stop_run(
         self, run_id: str, reason: str = "user_cancel", grace_s: float | None = None
     ) -> RunRecord:
-        return self._call(calls.cancel(run_id, reason, grace_s))
+        return self._call(calls.stop(run_id, reason, grace_s))
 
     def pause_run(self, run_id: str) -> RunRecord:
         return self._call(calls.pause(run_id))

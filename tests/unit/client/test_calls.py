@@ -44,15 +44,15 @@ def test_each_submission_has_a_key_of_its_own() -> None:
 
 
 def test_absent_grace_is_not_zero_grace() -> None:
-    assert not calls.cancel("x", "", None).request.HasField("grace_s")
-    assert calls.cancel("x", "", 0.0).request.HasField("grace_s")
+    assert not calls.stop("x", "", None).request.HasField("grace_s")
+    assert calls.stop("x", "", 0.0).request.HasField("grace_s")
 
 
 def test_what_must_not_happen_twice_is_not_repeated() -> None:
     repeatable: list[Call[Any]] = [
         calls.submit(CONFIG, None, False),
         calls.get("x"),
-        calls.cancel("x", "", 1.0),
+        calls.stop("x", "", 1.0),
     ]
     assert all(call.is_repeatable for call in repeatable)
     once: list[Call[Any]] = [

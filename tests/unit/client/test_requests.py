@@ -42,8 +42,8 @@ def bus(kind: type[BusStream], **changes: Any) -> BusStream:
 TEXTS: dict[str, Callable[[Any], Any]] = {
     "submit.client_key": lambda text: calls.submit({}, text, False),
     "submit.config_json": lambda text: calls.submit(text, None, False),
-    "cancel.run_id": lambda text: calls.cancel(text, "", None),
-    "cancel.reason": lambda text: calls.cancel("x", text, None),
+    "stop.run_id": lambda text: calls.stop(text, "", None),
+    "stop.reason": lambda text: calls.stop("x", text, None),
     "pause.run_id": calls.pause,
     "unpause.run_id": calls.unpause,
     "get.run_id": calls.get,
@@ -75,7 +75,7 @@ TEXTS: dict[str, Callable[[Any], Any]] = {
     "bus.cursors": lambda text: bus(BusStream, cursors={text: 0}),
 }
 NUMBERS: dict[str, Callable[[Any], Any]] = {
-    "cancel.grace_s": lambda number: calls.cancel("x", "", number),
+    "stop.grace_s": lambda number: calls.stop("x", "", number),
     "list.limit": lambda number: calls.list_runs((), (), "", number),
     "recent.count": lambda number: calls.recent_metrics("x", number, ()),
     "series.first_step": lambda number: calls.series(["x"], ["x"], SeriesRange(number)),

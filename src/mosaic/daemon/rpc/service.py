@@ -270,7 +270,7 @@ class TrainerService(HistoryService, KeepingService, BusService):
 
     async def CancelRun(self, request: pb.CancelRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
         grace_s = request.grace_s if request.HasField("grace_s") else None
-        return record_to_proto(await self._trainer.cancel(request.run_id, request.reason, grace_s))
+        return record_to_proto(await self._trainer.stop(request.run_id, request.reason, grace_s))
 
     async def PauseRun(self, request: pb.RunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
         return record_to_proto(await self._trainer.pause(request.run_id))

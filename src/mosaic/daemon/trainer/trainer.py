@@ -164,7 +164,7 @@ class Trainer:
     ) -> Submission:
         return await self._submitter.submit(config_json, client_key, dry_run, consent)
 
-    async def cancel(self, run_id: str, reason: str, grace_s: float | None) -> RunRecord:
+    async def stop(self, run_id: str, reason: str, grace_s: float | None) -> RunRecord:
         if grace_s is not None and not 0 <= grace_s <= 3600:
             raise ConfigError(f"grace_s is {grace_s}; it must be 0 to 3600", field="grace_s")
         run = await self._not_over(run_id, "stopped")
