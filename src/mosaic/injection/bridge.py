@@ -39,7 +39,7 @@ from mosaic.injection.tape import BYTES_PER_STEP, Finished, Recorded, Series
 MAX_LINE_BYTES = 4096  # what a pipe takes whole or not at all
 _MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
 _MAX_WAITING = 1000  # messages
-RECORD_BYTES = RECORD.size
+_RECORD_BYTES = RECORD.size
 _TICK_S = 0.5  # messages do not wait for it
 _LAST_CHANCE_S = 0.3  # for a full pipe, when the script ends
 _MAX_RECORDED_STEPS = 128 * 2**20 // BYTES_PER_STEP  # that wait for a slow disk
@@ -109,14 +109,15 @@ class Bridge:
                 flags |= RECORDED
         elif recorded is not None and self._hand_over(number, recorded, length):
             flags |= RECORDED
+        # As the ledger's `episode` does it, without its call.
         book = self._ledger.book
         take = book.take
         place = take()
         if place < book.room and length <= MAX_LENGTH and env <= MAX_ENVIRONMENT:
-            offset = HEAD_BYTES + place % RING_RECORDS * RECORD_BYTES
+            offset = HEAD_BYTES + place % RING_RECORDS * _RECORD_BYTES
             write_record(book.memory, offset, number, total, length, env, flags, EPISODE)
         else:
-            self._ledger.episode(number, total, length, env, flags, place)
+            self._ledger.episode_at(book, place, number, total, length, env, flags)
 
     def _hand_over(self, number: int, recorded: Recorded | Series, steps: int) -> bool:
         """To the thread; False where that does not come after with writing."""

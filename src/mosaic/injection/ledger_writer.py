@@ -101,11 +101,21 @@ class LedgerWriter:
         offset = HEAD_BYTES + place % RING_RECORDS * _SIZE
         write_record(book.memory, offset, step, value, number, 0, 0, VALUE)
 
-    def episode(
-        self, number: int, total: float, length: int, environment: int, flags: int, place: int
-    ) -> None:
-        """At a place that was taken, with or without memory."""
+    def episode(self, number: int, total: float, length: int, environment: int, flags: int) -> None:
         book = self.book
+        self.episode_at(book, book.take(), number, total, length, environment, flags)
+
+    def episode_at(
+        self,
+        book: OpenLedger,
+        place: int,
+        number: int,
+        total: float,
+        length: int,
+        environment: int,
+        flags: int,
+    ) -> None:
+        """At a place that was taken, whether it has memory or not."""
         if place >= book.room and not self._grow(book, place):
             self._count_lost(book, LOST_EPISODES, self._lose_episode)
             return

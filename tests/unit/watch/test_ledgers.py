@@ -187,7 +187,7 @@ def test_a_place_whose_writer_was_interrupted_is_left_out(
     now = 100.0
     monkeypatch.setattr("mosaic.watch.bridge.time.monotonic", lambda: now)
     stage.writer.value("loss", 1.0, 1)
-    stage.writer._book.take()
+    stage.writer.book.take()
     stage.writer.value("loss", 3.0, 3)
     assert stage.read() == [Metric("loss", 1.0, 1)]
     now += 0.5
