@@ -28,6 +28,7 @@ from mosaic.errors import (
     UnknownWorkerError,
     error_codes,
 )
+from mosaic.front.references import find_worker
 
 SCHEMA = {
     "additionalProperties": False,
@@ -161,11 +162,11 @@ def test_negative_retries_are_refused() -> None:
 def test_unknown_and_broken_workers_are_told_apart() -> None:
     broken = WorkerInfo("broken", "", "", "entry point", "no module", None, ())
     fine = WorkerInfo("some", "some.cli", "", "entry point", "", CAPABILITIES, ())
-    assert run.find_worker([broken, fine], "some") == CAPABILITIES
+    assert find_worker([broken, fine], "some") == CAPABILITIES
     with pytest.raises(DependencyError, match="no module"):
-        run.find_worker([broken, fine], "broken")
+        find_worker([broken, fine], "broken")
     with pytest.raises(UnknownWorkerError) as caught:
-        run.find_worker([broken, fine], "somme")
+        find_worker([broken, fine], "somme")
     assert "did you mean 'some'?" in caught.value.hint
 
 

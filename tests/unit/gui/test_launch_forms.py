@@ -89,8 +89,10 @@ def test_an_evaluation_can_be_told_everything(state: WorkbenchState) -> None:
     assert settings["extras"]["eval_deterministic"] is False
     assert settings["extras"]["video_mode"] == "single"
     arguments = build_parser().parse_args(shlex.split(form.command)[1:])
-    assert (arguments.episodes, arguments.batch_size, arguments.seed) == (100, 10, 7)
-    assert arguments.repeat and arguments.stochastic and arguments.video
+    assert arguments.worker_flags == {
+        **{"--episodes": 100, "--batch-size": 10, "--seed": 7},
+        **{"--repeat": True, "--stochastic": True, "--video": True},
+    }
     assert arguments.env_id == "Acrobot-v1" and arguments.policy == trained().run_id
     assert arguments.extra == ["video_mode=single"]
 
