@@ -110,9 +110,8 @@ class Arguments:
     )
     checkpoint_interval: int = option(
         0,
-        help="between checkpoints; 0 is a tenth of the run",
+        help="steps between checkpoints; 0 is a tenth of the run",
         minimum=0,
-        unit="steps",
         section="Recording",
         order=2,
     )

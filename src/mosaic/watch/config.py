@@ -32,7 +32,7 @@ class ScriptConfig:
     )
     env_python: str | None = option(
         None,
-        help="what `python` means, as of a virtual environment",
+        help="what `python` means",
         editor="path",
         title="Interpreter",
         section="Where it runs",
