@@ -145,6 +145,19 @@ def test_a_finished_run_goes_on_for_as_long_again(state: WorkbenchState) -> None
     assert arguments.total_timesteps == 100_000 and arguments.set == ["learning_rate=0.0001"]
 
 
+def test_a_resumed_training_can_be_told_what_its_worker_takes_there(state: WorkbenchState) -> None:
+    form = ResumeForm(state, WORKER)
+    form.use_policy(policy())
+    form.form.set("notes", "once more")
+    form.form.set("fastlane_video_mode", "off")
+    [document] = form.prepare()()
+    extras = document["metadata"]["worker"]["config"]["extras"]
+    assert (extras["notes"], extras["fastlane_video_mode"]) == ("once more", "off")
+    arguments = build_parser().parse_args(shlex.split(form.command)[1:])
+    assert arguments.worker_flags == {"--notes": "once more"}
+    assert arguments.extra == ["fastlane_video_mode=off"]
+
+
 def test_a_run_that_was_stopped_goes_on_to_its_end(state: WorkbenchState) -> None:
     form = ResumeForm(state, WORKER)
     form.use_policy(policy(trained(progress=Progress(10_000, 60_000))))
