@@ -18,25 +18,48 @@ MAX_TIMESTEPS = 10**12  # beyond any budget, and every product of it still fits 
 
 @dataclass(frozen=True)
 class Arguments:
-    exp_name: str = option("", help="name of the experiment; default: the algorithm's name")
-    seed: int = option(1, help="seed of networks, sampling and environments", minimum=0)
-    env_id: str = option("CartPole-v1", help="environment; see `mosaic envs`", editor="env_id")
+    exp_name: str = option(
+        "", help="name of the experiment; default: the algorithm's name", section=""
+    )
+    seed: int = option(1, help="seed of networks, sampling and environments", minimum=0, section="")
+    env_id: str = option(
+        "CartPole-v1", help="environment; see `mosaic envs`", editor="env_id", section=""
+    )
     env_kwargs: Mapping[str, Any] = option(dict, help="further arguments of the environment (JSON)")
     total_timesteps: int = option(
-        500_000, help="environment steps of the whole run", minimum=1, maximum=MAX_TIMESTEPS
+        500_000,
+        help="environment steps of the whole run",
+        minimum=1,
+        maximum=MAX_TIMESTEPS,
+        section="",
     )
     learning_rate: float = option(2.5e-4, help="step size of the optimiser", minimum=0.0)
     num_envs: int = option(1, help="copies of the environment stepped together", minimum=1)
     gamma: float = option(0.99, help="discount factor", minimum=0.0, maximum=1.0)
-    torch_deterministic: bool = option(True, help="only deterministic kernels")
-    cuda: bool = option(False, help="train on the GPU; refused when there is none")
-    compile: bool = option(False, help="on a GPU: torch.compile and CUDA graphs")
-    accelerate: bool = option(
-        True, help="faster code for the same maths where there is some; off: plain torch alone"
+    torch_deterministic: bool = option(
+        True, help="only deterministic kernels", section="Computation"
     )
-    threads: int = option(0, help="CPU threads of torch; 0 chooses by the network", minimum=0)
+    cuda: bool = option(
+        False, help="train on the GPU; refused when there is none", section="Computation"
+    )
+    compile: bool = option(
+        False, help="on a GPU: torch.compile and CUDA graphs", section="Computation"
+    )
+    accelerate: bool = option(
+        True,
+        help="faster code for the same maths where there is some; off: plain torch alone",
+        section="Computation",
+    )
+    threads: int = option(
+        0,
+        help="CPU threads of torch; 0 chooses by the network",
+        minimum=0,
+        section="Computation",
+    )
     vectorization: Literal["auto", "native", "loop", "processes"] = option(
-        "auto", help="how the environments are stepped; auto takes the fastest correct way"
+        "auto",
+        help="how the environments are stepped; auto takes the fastest correct way",
+        section="Computation",
     )
     capture_video: bool = option(
         False, help="record videos of the first environment", section="Recording", order=4
@@ -56,15 +79,29 @@ class Arguments:
         order=6,
         unit="MB",
     )
-    track: bool = option(False, help="log to Weights & Biases too")
+    # The worker's own extras stand between these: see `WorkerExtras`.
+    track: bool = option(False, help="log to Weights & Biases too", section="Tracking", order=1)
     wandb_project_name: str = option(
-        "cleanRL", help="project on W&B", title="W&B project", section="Tracking", order=1
+        "cleanRL",
+        help="project on W&B",
+        title="W&B project",
+        section="Tracking",
+        order=2,
+        shown_when={"track_wandb": True},
     )
-    wandb_entity: str | None = option(None, help="team on W&B", section="Tracking", order=2)
+    wandb_entity: str | None = option(
+        None, help="team on W&B", section="Tracking", order=3, shown_when={"track_wandb": True}
+    )
     wandb_run_name: str | None = option(
-        None, help="name of the run on W&B", section="Tracking", order=3
+        None,
+        help="name of the run on W&B",
+        section="Tracking",
+        order=4,
+        shown_when={"track_wandb": True},
     )
-    tensorboard_dir: str | None = option(None, help="folder of the event files")
+    tensorboard_dir: str | None = option(
+        None, help="folder of the event files", section="Tracking", order=8
+    )
     save_model: bool = option(
         True,
         help="keep checkpoints; without them nothing can be resumed",

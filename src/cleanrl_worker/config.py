@@ -13,6 +13,8 @@ from cleanrl_worker.arguments import MAX_TIMESTEPS
 from cleanrl_worker.catalogue import parameters_of
 from cleanrl_worker.registry import find_algorithm
 from mosaic.contracts.schema_check import violations
+from mosaic.fastlane.layout import DEFAULT_SLOTS
+from mosaic.fastlane.settings import DEFAULT_BUDGET, MODE_HELP
 from mosaic.worker import ConfigError, Shortcut, config_schema, option
 from mosaic.worker.config import config_fields
 
@@ -67,19 +69,28 @@ class WorkerExtras:
         title="Track with W&B",
         section="Tracking",
         order=1,
+        placeholder="no",
         flag="--track",
+        modes=(TRAIN, RESUME),
     )
     wandb_email: str | None = option(
-        None, help="whose account on W&B; sets WANDB_EMAIL", title="W&B email", section="Tracking"
+        None,
+        help="whose account on W&B; sets WANDB_EMAIL",
+        title="W&B email",
+        section="Tracking",
+        order=5,
+        modes=(TRAIN, RESUME),
+        shown_when={"track_wandb": True},
     )
     notes: str | None = option(
         None,
         help="your own words, kept with the run",
         editor="long_text",
         section="Tracking",
-        order=2,
+        order=7,
         placeholder="",
         flag="--notes",
+        modes=(TRAIN, RESUME),
     )
     agent_id: str | None = option(None, help="name of the agent")
     curriculum_schedule: Sequence[Mapping[str, Any]] | None = option(
@@ -96,10 +107,11 @@ class WorkerExtras:
     )
     eval_episodes: int | None = option(
         None,
-        help="of all batches; empty: one batch",
+        help="of all batches",
         minimum=1,
         title="Episodes",
         order=1,
+        placeholder="one batch",
         flag="--episodes",
         modes=(EVALUATE,),
     )
@@ -122,7 +134,7 @@ class WorkerExtras:
     )
     eval_deterministic: bool = option(
         True,
-        help="the best action; off: a sampled one",
+        help="the best action instead of a sampled one",
         title="Deterministic actions",
         order=4,
         flag="--stochastic",
@@ -154,6 +166,7 @@ class WorkerExtras:
         minimum=0,
         title="Seed",
         order=5,
+        placeholder="that of the training",
         flag="--seed",
         modes=(EVALUATE,),
     )
@@ -167,26 +180,69 @@ class WorkerExtras:
     fastlane_only: bool | None = option(
         None, help="kept for compatibility: this worker sends frames to the live view only"
     )
-    fastlane_slot: int | None = option(
-        None, help="live view: which environment, in mode single", minimum=0
+    fastlane_video_mode: Literal["grid", "single", "off"] | None = option(
+        None,
+        help="which environments are seen while it runs",
+        title="Live frames",
+        section="Frames",
+        order=1,
+        placeholder="grid",
+        modes=(TRAIN, RESUME),
+        choice_help=MODE_HELP,
     )
-    fastlane_video_mode: Literal["single", "grid", "off"] | None = option(
-        None, help="live view: one environment, several, or none"
+    fastlane_slot: int | None = option(
+        None,
+        help="which environment is seen, with single",
+        minimum=0,
+        title="Environment number",
+        section="Frames",
+        order=2,
+        placeholder="0",
+        modes=(TRAIN, RESUME, EVALUATE),
+        shown_when={"fastlane_video_mode": "single", "video_mode": "single"},
     )
     fastlane_grid_limit: int | None = option(
-        None, help="live view: how many environments, in mode grid", minimum=1
+        None,
+        help="how many environments are seen, with grid",
+        minimum=1,
+        title="Most at once",
+        section="Frames",
+        order=3,
+        placeholder=str(DEFAULT_SLOTS),
+        modes=(TRAIN, RESUME),
+        shown_when={"fastlane_video_mode": "grid"},
     )
     fastlane_budget: float | None = option(
         None,
-        help="live view: the share of its time that a run may give to it; more is smoother",
+        help="while it is watched; more is smoother, and slows the run down",
         minimum=0.001,
         maximum=1.0,
+        title="Share of its time",
+        section="Frames",
+        order=4,
+        placeholder=f"{DEFAULT_BUDGET:g}",
+        modes=(TRAIN, RESUME, EVALUATE),
     )
-    video_mode: Literal["single", "grid", "off"] | None = option(
-        None, help="policy_eval: as fastlane_video_mode, and before it"
+    video_mode: Literal["grid", "single", "off"] | None = option(
+        None,
+        help="which environments are seen while it runs",
+        title="Live frames",
+        section="Frames",
+        order=1,
+        placeholder="grid",
+        modes=(EVALUATE,),
+        choice_help=MODE_HELP,
     )
     grid_limit: int | None = option(
-        None, help="policy_eval: as fastlane_grid_limit, and before it", minimum=1
+        None,
+        help="how many environments are seen, with grid",
+        minimum=1,
+        title="Most at once",
+        section="Frames",
+        order=3,
+        placeholder=str(DEFAULT_SLOTS),
+        modes=(EVALUATE,),
+        shown_when={"video_mode": "grid"},
     )
 
 

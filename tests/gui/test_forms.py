@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from mosaic.contracts.catalogue import HYPERPARAMETERS
 from mosaic.gui.forms.field_editors import ChoiceEditor, LongTextEditor, SecretEditor
 from mosaic.gui.forms.model.fields import Choice, Field, FieldKind, ShownWhen, field_of
 from mosaic.gui.forms.model.form_state import FormState
 from mosaic.gui.forms.schema_form import SchemaForm
-from mosaic.gui.launch.model.shared_fields import HYPERPARAMETERS
 from mosaic.gui.launch.model.train_form import TrainForm
 from mosaic.gui.theme.theme import Theme
 from tests.unit.gui.launch_samples import filled_state

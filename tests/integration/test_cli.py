@@ -129,6 +129,29 @@ def test_help_needs_neither_grpc_nor_rich() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("words", "loaded"),
+    [
+        (["runs"], []),
+        (["watch", "--", "train"], ["mosaic.watch"]),
+        (["train"], ["cleanrl_worker", "mosaic.watch"]),
+        (["eval"], ["cleanrl_worker", "mosaic.watch"]),
+    ],
+)
+def test_only_commands_that_have_flags_of_workers_ask_them(
+    words: list[str], loaded: list[str]
+) -> None:
+    code = (
+        "import sys; from mosaic.cli.main import build_parser; build_parser(sys.argv[1:]); "
+        "print(*(name for name in ('torch', 'gymnasium', 'cleanrl_worker', 'mosaic.watch') "
+        "if name in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=30
+    )
+    assert done.stdout.split() == loaded
+
+
 # Submitting
 
 

@@ -45,10 +45,17 @@ METRICS = (
 @dataclass(frozen=True)
 class SACDiscreteArguments(Arguments):
     env_id: str = option(
-        "BeamRiderNoFrameskip-v4", help="environment; see `mosaic envs`", editor="env_id"
+        "BeamRiderNoFrameskip-v4",
+        help="environment; see `mosaic envs`",
+        editor="env_id",
+        section="",
     )
     total_timesteps: int = option(
-        5_000_000, help="environment steps of the whole run", minimum=1, maximum=MAX_TIMESTEPS
+        5_000_000,
+        help="environment steps of the whole run",
+        minimum=1,
+        maximum=MAX_TIMESTEPS,
+        section="",
     )
     learning_rate: float = option(
         0.0, help="policy_lr and q_lr at once; 0 leaves them as they are", minimum=0.0

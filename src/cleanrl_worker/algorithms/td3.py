@@ -41,9 +41,15 @@ CPU_THREADS = 2  # products of 256x256 matrices keep two busy
 
 @dataclass(frozen=True)
 class TD3Arguments(Arguments):
-    env_id: str = option("Hopper-v4", help="environment; see `mosaic envs`", editor="env_id")
+    env_id: str = option(
+        "Hopper-v4", help="environment; see `mosaic envs`", editor="env_id", section=""
+    )
     total_timesteps: int = option(
-        1_000_000, help="environment steps of the whole run", minimum=1, maximum=MAX_TIMESTEPS
+        1_000_000,
+        help="environment steps of the whole run",
+        minimum=1,
+        maximum=MAX_TIMESTEPS,
+        section="",
     )
     learning_rate: float = option(3e-4, help="step size of the optimisers", minimum=0.0)
     buffer_size: int = option(1_000_000, help="transitions the replay buffer holds", minimum=1)

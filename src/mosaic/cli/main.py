@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from mosaic import __version__
@@ -22,7 +23,10 @@ class Parser(argparse.ArgumentParser):
         raise RequestError(message, hint=f"see `{self.prog} --help`")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """All commands. Flags that workers bring are looked up only where these words may need them;
+    without any, all are there.
+    """
     from mosaic.cli.commands import (
         catalogue,
         compare,
@@ -45,19 +49,22 @@ def build_parser() -> argparse.ArgumentParser:
         watch,
         workers,
     )
+    from mosaic.cli.shared.worker_flags import flags_by_command
 
     parser = Parser(prog="mosaic", description="Train agents in runs that are never lost.")
     parser.add_argument("--version", action="version", version=f"mosaic {__version__}")
     parser.add_argument("--home", help="default: $MOSAIC_HOME, else the user's data directory")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    flags = flags_by_command(None if words is None else own_words(list(words)))
     for add in (
         gui.add,
-        train.add,
-        policies.add_eval_and_resume,
+        partial(train.add, flags=flags["train"]),
+        partial(policies.add_eval, flags=flags["eval"]),
+        partial(policies.add_resume, flags=flags["resume"]),
         policies.add_play_policy,
         catalogue.add,
         run.add_run,
-        watch.add,
+        partial(watch.add, flags=flags["watch"]),
         run.add_submit,
         runs.add,
         logs.add,
@@ -109,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     try:
-        parser = build_parser()
+        parser = build_parser(words)
         arguments = parser.parse_args(words)
         if arguments.command is None:
             parser.print_help()

@@ -8,6 +8,9 @@ from typing import Any
 
 from mosaic.errors import ConfigError
 
+# Packages announce a function under this group that returns a worker's WorkerCapabilities.
+WORKERS_GROUP = "mosaic.workers"
+
 
 class Lane(StrEnum):
     TELEMETRY = "telemetry"  # streams every step

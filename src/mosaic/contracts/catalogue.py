@@ -9,6 +9,7 @@ from typing import Any
 from mosaic.errors import ConfigError
 
 ALGORITHMS_GROUP = "mosaic.algorithms"
+HYPERPARAMETERS = "Hyperparameters"  # the heading of parameters that name none
 # Other places algorithms come from, such as scripts in a folder. The entry point's name is what
 # people call the source; its function takes `path` and `env_python`, each a string or None, and
 # returns a list of AlgorithmInfo, or raises ConfigError or DependencyError.
@@ -33,10 +34,19 @@ class AlgorithmInfo:
     # What a run of it needs with its default parameters.
     cpus: int = 1
     memory_mb: int = 2048
-    # JSON Schema of each parameter: type, default, description, minimum, maximum, enum.
+    # JSON Schema of each parameter: type, default, description, minimum, maximum, enum, and what
+    # `mosaic.contracts.options` reads.
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     # What the config's `extras` must hold for it to be this algorithm, as where it comes from.
     extras: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Its parameters, each with the heading that people find it below."""
+        return {
+            name: {"x-section": HYPERPARAMETERS, **schema}
+            for name, schema in self.parameters.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

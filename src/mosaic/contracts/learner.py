@@ -199,7 +199,8 @@ def extras_schemas(config_schema: Mapping[str, Any]) -> OptionSchemas:
     found: Any = config_schema
     for name in ("properties", "extras", "properties"):
         found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    options = found.items() if isinstance(found, Mapping) else ()
+    return {name: schema for name, schema in options if isinstance(schema, Mapping)}
 
 
 def takes_warm_start(config_schema: Mapping[str, Any]) -> bool:

@@ -47,6 +47,12 @@ MAX_DIM = "CLEANRL_FASTLANE_MAX_DIM"
 BUDGET = "CLEANRL_FASTLANE_BUDGET"
 
 SINGLE, GRID, OFF = "single", "grid", "off"
+# For people who choose one.
+MODE_HELP = {
+    GRID: "several environments side by side",
+    SINGLE: "one environment",
+    OFF: "no live frames",
+}
 
 
 class Settings(NamedTuple):

@@ -1,14 +1,16 @@
-"""The algorithms and environments that installed packages offer, by their entry points."""
+"""The algorithms, environments and learners of installed packages, by their entry points."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mosaic.errors import ConfigError
 from mosaic.logs import get_logger
 
 if TYPE_CHECKING:
     from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
+    from mosaic.contracts.options import OptionSchemas
 
 log = get_logger(__name__)
 
@@ -64,13 +66,34 @@ def find_algorithm(name: str, among: list[AlgorithmInfo] | None = None) -> Algor
     return found[name]
 
 
+def learner_options() -> dict[str, OptionSchemas]:
+    """What each installed learner takes beside an algorithm's parameters, by the worker's name."""
+    from mosaic.contracts.capabilities import WORKERS_GROUP
+    from mosaic.contracts.learner import extras_schemas
+
+    def options(answer: Any) -> OptionSchemas:
+        capabilities = answer if isinstance(answer, dict) else answer.to_dict()
+        return extras_schemas(capabilities.get("config_schema", {}))
+
+    found = dict(_answers(WORKERS_GROUP, options))
+    return {name: found[name] for name in sorted(found) if found[name]}
+
+
 def _collect(group: str) -> list[Any]:
+    return [item for _, items in _answers(group, list) for item in items]
+
+
+T = TypeVar("T")
+
+
+def _answers(group: str, read: Callable[[Any], T]) -> Iterator[tuple[str, T]]:
+    """The name of each entry point of the group, with what is read from its function's answer."""
     import importlib.metadata  # deferred: every command loads this module, few need it
 
-    items = []
     for entry in importlib.metadata.entry_points(group=group):
         try:
-            items += entry.load()()
+            found = read(entry.load()())
         except Exception as error:  # noqa: BLE001 (foreign code: anything may come out)
             log.warning("catalogue.unreadable", group=group, package=entry.name, error=str(error))
-    return items
+        else:
+            yield entry.name, found

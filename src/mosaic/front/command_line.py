@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mosaic.contracts.options import OptionSchemas, flagged, switched
-from mosaic.errors import RequestError
+from mosaic.contracts.learner import Mode
+from mosaic.contracts.options import OptionSchemas, of_mode
+from mosaic.front.flags import split_flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def train_words(
     **options: Any,
 ) -> list[str]:
     """`schemas`: of the worker's extras. `options`: those of any run, named as in Python."""
-    flags, rest = split_flags(extras or {}, schemas or {})
+    flags, rest = split_flags(extras or {}, of_mode(schemas or {}, Mode.TRAIN))
     return [
         *("train", algo, *([env_id] if env_id else ())),
         *option_words({"--total-timesteps": total_timesteps, "--seed": seed, "--seeds": seeds}),
@@ -56,7 +57,7 @@ def evaluation_words(
     use_gpu: bool = False,
     name: str | None = None,
 ) -> list[str]:
-    flags, rest = split_flags(extras, schemas)
+    flags, rest = split_flags(extras, of_mode(schemas, Mode.EVALUATE))
     options = {"--env-id": env_id, "--algo": algo, "--cuda": use_gpu, "--name": name}
     return [
         *("eval", policy),
@@ -70,14 +71,18 @@ def resuming_words(
     *,
     total_timesteps: int | None,
     parameters: Mapping[str, Any],
+    extras: Mapping[str, Any],
+    schemas: OptionSchemas,
     use_gpu: bool = False,
     name: str | None = None,
 ) -> list[str]:
+    flags, rest = split_flags(extras, of_mode(schemas, Mode.RESUME))
     return [
         *("resume", policy),
         *option_words({"--total-timesteps": total_timesteps}),
         *setting_words("--set", parameters, is_typed=False),
-        *option_words({"--cuda": use_gpu, "--name": name}),
+        *option_words({**flags, "--cuda": use_gpu, "--name": name}),
+        *setting_words("--extra", rest, is_typed=False),
     ]
 
 
@@ -90,71 +95,25 @@ def worker_words(worker: str, settings: Mapping[str, Any], **options: Any) -> li
     ]
 
 
-def watch_words(
-    script: WatchedScript, *, video_mode: str | None, slot: int | None, variables: Iterable[str]
-) -> list[str]:
+def watch_words(script: WatchedScript, variables: Iterable[str]) -> list[str]:
     """`variables`: NAME=VALUE, or NAME alone where the shell shall give the value."""
+    from mosaic.front.script_config import script_options
+
+    flags, _ = split_flags(script.settings, script_options())
     options = {
         "--name": script.name,
-        "--env-python": script.env_python,
-        "--cwd": script.folder,
         "--cpus": script.cpus,
         "--memory-mb": script.memory_mb,
         "--cuda": script.use_gpu,
-        "--compat": script.is_compatible,
-        "--video": video_mode,
-        "--slot": slot,
-        "--grid-limit": script.grid_limit,
-        "--no-record": not script.is_recorded,
         "--max-duration": script.max_duration_s,
     }
     given = (word for text in variables for word in ("--env", text))
-    return ["watch", *option_words(options), *given, "--", *script.words]
+    return ["watch", *option_words({**flags, **options}), *given, "--", *script.words]
 
 
 def submission_words(config_path: str, variables: Iterable[str] = ()) -> list[str]:
     """`variables`: whose values are not stored, so that the shell has to give them."""
     return ["submit", config_path, *(word for name in variables for word in ("--env", name))]
-
-
-# Options that a worker's schema names
-
-
-def split_flags(
-    settings: Mapping[str, Any], schemas: OptionSchemas
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings that have a flag of their own, by that flag; and the rest."""
-    rest = dict(settings)
-    flags: dict[str, Any] = {}
-    for name, flag in flagged(schemas).items():
-        if name not in rest:
-            continue
-        value = rest[name]
-        if not isinstance(value, bool):
-            flags[flag] = rest.pop(name)
-        elif value is switched(schemas[name]):
-            del rest[name]
-            flags[flag] = True
-        elif schemas[name].get("default") == value:
-            del rest[name]  # as without the flag
-    return flags, rest
-
-
-def flag_settings(given: Mapping[str, Any], schemas: OptionSchemas, worker: str) -> dict[str, Any]:
-    """The settings that flags stand for; None and False are flags that were not given."""
-    names = {flag: name for name, flag in flagged(schemas).items()}
-    found = {}
-    for flag, value in given.items():
-        if value is None or value is False:
-            continue
-        name = names.get(flag)
-        if name is None:
-            raise RequestError(
-                f"The worker {worker} has no option for {flag}",
-                hint="leave it out, or set what it has with --extra KEY=VALUE",
-            )
-        found[name] = switched(schemas[name]) if value is True else value
-    return found
 
 
 # Words

@@ -52,6 +52,7 @@ def resuming_document(
     *,
     total_timesteps: int | None = None,
     parameters: Mapping[str, Any] | None = None,
+    extras: Mapping[str, Any] | None = None,
     name: str | None = None,
     use_gpu: bool = False,
 ) -> dict[str, Any]:
@@ -69,6 +70,7 @@ def resuming_document(
         total_timesteps=total_timesteps,
         parameters={**({"env_kwargs": env_kwargs} if env_kwargs else {}), **(parameters or {})},
         use_gpu=use_gpu,
+        extras=extras or {},
     )
     return _policy_document(policy, name or f"{policy.label}-resumed", request)
 

@@ -1,7 +1,8 @@
-"""Which run or checkpoint a person means, and where the files of a run on this machine are."""
+"""Which run, checkpoint or worker a person means, and where the files of a run here are."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,17 @@ from mosaic.contracts.manifest import AnalyticsManifest, artifact_path, read_man
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_reference import LATEST, choose_run, choose_runs
 from mosaic.contracts.run_state import Outcome
-from mosaic.errors import ConfigError, RequestError, UnknownRunError
+from mosaic.errors import (
+    ConfigError,
+    DependencyError,
+    RequestError,
+    UnknownRunError,
+    UnknownWorkerError,
+)
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
+    from mosaic.contracts.capabilities import WorkerCapabilities
     from mosaic.contracts.worker_info import WorkerInfo
 
 HELP = "id, beginning or end of an id (4 characters or more), name, or 'latest'"
@@ -135,6 +143,24 @@ def why_no_checkpoint(record: RunRecord) -> str:
             f"train again with --set {SAVING}=true"
         )
     return "it ended before the first one was saved: train again, for longer"
+
+
+def find_worker(workers: list[WorkerInfo], name: str) -> WorkerCapabilities:
+    for worker in workers:
+        if worker.name == name:
+            if worker.capabilities is None:
+                raise DependencyError(
+                    f"The worker {name} cannot be used: {worker.error}",
+                    hint="`mosaic workers --refresh` looks again",
+                )
+            return worker.capabilities
+    names = [worker.name for worker in workers]
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise UnknownWorkerError(
+        f"There is no worker {name[:80]!r}",
+        hint=f"{hint}known workers: {', '.join(sorted(names)) or 'none'}",
+    )
 
 
 def only_loader(workers: list[WorkerInfo]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mosaic.contracts.options import OptionSchemas
 from mosaic.errors import ConfigError, RequestError
 from mosaic.front.training_config import run_document
 from mosaic.watch import get_worker_metadata
@@ -30,19 +31,20 @@ THREAD_COUNTS = (
 @dataclass(frozen=True)
 class WatchedScript:
     words: tuple[str, ...]
+    # Of the worker's config, those that shall not have their default; see `script_options`.
+    settings: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
-    folder: str | None = None  # None: here
-    env_python: str | None = None  # what `python` means; None: the one on the PATH
     cpus: int | None = None
     memory_mb: int | None = None  # a limit; None: none
     use_gpu: bool = False
-    is_compatible: bool = False  # with Gymnasium before 1.0
-    video_mode: str = "grid"
-    slot: int = 0
-    grid_limit: int | None = None
-    is_recorded: bool = True
     max_duration_s: int | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def script_options() -> OptionSchemas:
+    """What the worker that watches scripts can be told."""
+    found: OptionSchemas = get_worker_metadata().config_schema["properties"]
+    return found
 
 
 def script_document(script: WatchedScript, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -52,8 +54,8 @@ def script_document(script: WatchedScript, environ: Mapping[str, str]) -> dict[s
             "COMMAND is missing", hint="for example `mosaic watch -- python train.py --seed 1`"
         )
     refuse_secrets(script.words)
-    folder = working_folder(script.folder)
-    python = script.env_python
+    folder = working_folder(script.settings.get("cwd"))
+    python = script.settings.get("env_python")
     # Not resolved: an interpreter knows its virtual environment by the name it has there.
     env_python = str(Path(python).expanduser().absolute()) if python else None
     path = search_path(environ.get("PATH", os.defpath), env_python)
@@ -61,18 +63,9 @@ def script_document(script: WatchedScript, environ: Mapping[str, str]) -> dict[s
     variables = shell_variables(environ, is_limited=script.cpus is not None)
     variables.update(script.environment)
     capabilities = get_worker_metadata()
-    settings: dict[str, Any] = {
-        "command": list(command),
-        "cwd": str(folder),
-        "compatibility": script.is_compatible,
-        "video_mode": script.video_mode,
-        "fastlane_slot": script.slot,
-        "record_episodes": script.is_recorded,
-    }
+    settings: dict[str, Any] = {**script.settings, "command": list(command), "cwd": str(folder)}
     if env_python is not None:
         settings["env_python"] = env_python
-    if script.grid_limit is not None:
-        settings["fastlane_grid_limit"] = script.grid_limit
     if script.cpus is None:
         settings["unset_variables"] = [name for name in THREAD_COUNTS if name not in variables]
     document = run_document(

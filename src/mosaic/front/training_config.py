@@ -30,7 +30,6 @@ class Training:
     # Of the algorithm, those that shall not have their default; these three may be among them.
     parameters: Mapping[str, Any] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
-    warm_start: str = ""  # a checkpoint with whose networks it begins
     name: str = ""
     cpus: int | None = None
     memory_mb: int | None = None
@@ -100,7 +99,6 @@ def training_settings(training: Training) -> dict[str, Any]:
         seed=training.seed,
         parameters=training.parameters,
         use_gpu=training.use_gpu,
-        warm_start=training.warm_start or None,
         extras={**training.algorithm.extras, **training.extras},
     ).settings()
 

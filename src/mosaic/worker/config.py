@@ -41,13 +41,25 @@ def option(
     placeholder: str | None = None,
     flag: str = "",
     modes: tuple[str, ...] = (),
+    shown_when: Mapping[str, Any] | None = None,
+    choice_help: Mapping[str, str] | None = None,
 ) -> Any:
     """A field of a config dataclass; without a default it is required, with `list` or `dict` empty.
 
-    `editor` names a special editor for forms: env_id, checkpoint, dataset, secret, long_text,
-    curriculum. What the last seven mean is told in `mosaic.contracts.options`.
+    `editor` names a special editor for forms: env_id, checkpoint, dataset, path, secret, long_text,
+    curriculum. What follows after it is told in `mosaic.contracts.options`.
     """
-    text = OptionText(title, section, order, unit, placeholder, flag, modes)
+    text = OptionText(
+        title,
+        section,
+        order,
+        unit,
+        placeholder,
+        flag,
+        modes,
+        shown_when=dict(shown_when or {}),
+        choice_help=dict(choice_help or {}),
+    )
     rules = {
         "description": help,
         "minimum": minimum,

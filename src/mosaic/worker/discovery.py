@@ -21,11 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
+from mosaic.contracts.capabilities import WORKERS_GROUP, ReadinessCheck, WorkerCapabilities
 from mosaic.errors import ConfigError
 from mosaic.files import is_readable, write_all
 
-ENTRY_POINT_GROUP = "mosaic.workers"
 QUESTION_TIMEOUT_S = 30.0
 
 
@@ -51,7 +50,7 @@ def find_references(explicit: Sequence[str]) -> list[WorkerReference]:
                 f"--worker {text!r} is not of the form name=package:function", field="worker"
             )
         found.setdefault(name, WorkerReference(name, target))
-    for entry in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP):
+    for entry in importlib.metadata.entry_points(group=WORKERS_GROUP):
         found.setdefault(entry.name, WorkerReference(entry.name, entry.value))
     return sorted(found.values(), key=lambda reference: reference.name)
 

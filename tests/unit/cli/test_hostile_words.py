@@ -79,13 +79,16 @@ def test_a_number_is_within_bounds_or_refused_by_the_name_of_its_option(
     refused = set()
     for name, word in WORDS.items():
         try:
-            found = build_parser().parse_args([command, *needed, f"{option}={word}"])
+            words = [command, *needed, f"{option}={word}"]
+            found = build_parser(words).parse_args(words)
         except RequestError as error:
             assert f"argument {option}: " in error.message.replace("-f/", ""), name
             assert len(error.message) < 200, name
             refused.add(name)
         else:
-            value = getattr(found, option.removeprefix("--").replace("-", "_"))
+            of_worker = getattr(found, "worker_flags", {})
+            named = option.removeprefix("--").replace("-", "_")
+            value = of_worker[option] if option in of_worker else getattr(found, named)
             assert isinstance(value, int | float) and math.isfinite(value), name
             assert abs(value) <= 2**128, name
     assert refused >= {"nothing", "400 digits", "6000 digits", "1e308", "NaN", "infinity", "true"}

@@ -28,6 +28,7 @@ from mosaic.errors import (
     UnknownWorkerError,
     error_codes,
 )
+from mosaic.front.references import find_worker
 
 SCHEMA = {
     "additionalProperties": False,
@@ -161,11 +162,11 @@ def test_negative_retries_are_refused() -> None:
 def test_unknown_and_broken_workers_are_told_apart() -> None:
     broken = WorkerInfo("broken", "", "", "entry point", "no module", None, ())
     fine = WorkerInfo("some", "some.cli", "", "entry point", "", CAPABILITIES, ())
-    assert run.find_worker([broken, fine], "some") == CAPABILITIES
+    assert find_worker([broken, fine], "some") == CAPABILITIES
     with pytest.raises(DependencyError, match="no module"):
-        run.find_worker([broken, fine], "broken")
+        find_worker([broken, fine], "broken")
     with pytest.raises(UnknownWorkerError) as caught:
-        run.find_worker([broken, fine], "somme")
+        find_worker([broken, fine], "somme")
     assert "did you mean 'some'?" in caught.value.hint
 
 
@@ -194,3 +195,18 @@ def test_address_without_a_readable_token_is_refused(
     monkeypatch.setenv("MOSAIC_TLS_CERT", "only-one.pem")
     with pytest.raises(RequestError, match="TLS needs all"):
         clients.open_client(parsed("runs"))
+
+
+def test_parameters_are_listed_below_the_headings_of_the_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        parsed("train", "ppo", "--help")
+    lines = capsys.readouterr().out.splitlines()
+    lines = lines[lines.index("parameters (--set NAME=VALUE):") :]
+    headings = [line for line in lines[1:] if line and not line.startswith(" ")]
+    assert headings == ["Hyperparameters", "Computation", "Recording", "Tracking"]
+    names = [line.split()[0] for line in lines if line[:3].strip()]
+    recording = names[names.index("Recording") + 1 : names.index("Tracking")]
+    assert recording[:2] == ["save_model", "checkpoint_interval"]
+    assert any("recording_limit_mb" in line and "integer in MB" in line for line in lines)

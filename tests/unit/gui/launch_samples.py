@@ -28,7 +28,9 @@ def worker(
 ) -> WorkerInfo:
     check = CheckResult("torch", is_ready, "cannot be imported", 'pip install "it[all]"', True)
     found = capabilities or WorkerCapabilities(name, metadata=WorkerMetadata(f"The {name}"))
-    return WorkerInfo(name, f"{name}.cli", sys.executable, "test", "", found, (check,))
+    return WorkerInfo(
+        name, f"{name}.cli", sys.executable, error="", capabilities=found, readiness=(check,)
+    )
 
 
 def installed_workers() -> list[WorkerInfo]:

@@ -9,18 +9,22 @@ import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from mosaic.cli.shared.argument_types import number_between, positive, seed, total_steps
+from mosaic.cli.shared.argument_types import seed, total_steps
 from mosaic.cli.shared.clients import open_client
+from mosaic.cli.shared.run_options import FOLLOWING, add_run_options
 from mosaic.cli.shared.terminal import paint, printable, say, say_table
+from mosaic.cli.shared.worker_flags import add_worker_flags, chosen_extras
 from mosaic.errors import WorkerError
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
     from mosaic.contracts.worker_info import WorkerInfo
+    from mosaic.front.flags import PublishedFlags
 
 
-def add_eval_and_resume(commands: Any) -> None:
-    evaluating = commands.add_parser(
+def add_eval(commands: Any, flags: PublishedFlags) -> None:
+    """`flags`: those of the installed learners."""
+    parser = commands.add_parser(
         "eval",
         help="evaluate the policy of a run or a checkpoint",
         description=(
@@ -28,86 +32,54 @@ def add_eval_and_resume(commands: Any) -> None:
             "Writes `eval_summary.json` and `tensorboard_eval/`."
         ),
     )
-    evaluating.add_argument("policy", metavar="RUN|PATH", help="a run, or a checkpoint file")
-    evaluating.add_argument("--episodes", type=positive, metavar="N", help="default: 50")
-    evaluating.add_argument("--batch-size", type=positive, metavar="N", help="episodes per batch")
-    evaluating.add_argument("--repeat", action="store_true", help="batch after batch until stopped")
-    evaluating.add_argument("--stochastic", action="store_true", help="sample actions")
-    evaluating.add_argument(
-        "--seed", metavar="N", type=seed, help="of the first episode; default: 1"
-    )
-    evaluating.add_argument(
-        "--env-id", metavar="ENV", help="another environment than the trained one"
-    )
-    evaluating.add_argument("--algo", metavar="ALGO", help="when it cannot be told from the files")
-    evaluating.add_argument(
-        "--gamma", metavar="G", type=number_between(0, 1), help="discount of the reported returns"
-    )
-    evaluating.add_argument(
-        "--extra",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="anything else of the worker's config, as video_mode=single (repeatable)",
-    )
-    evaluating.add_argument("--video", action="store_true", help="record the first episodes")
-    _add_shared(evaluating)
-    evaluating.set_defaults(handler=evaluate)
-    resuming = commands.add_parser(
+    parser.add_argument("policy", metavar="RUN|PATH", help="a run, or a checkpoint file")
+    parser.add_argument("--env-id", metavar="ENV", help="another environment than the trained one")
+    parser.add_argument("--algo", metavar="ALGO", help="when it cannot be told from the files")
+    _add_shared(parser, flags)
+    parser.set_defaults(handler=evaluate)
+
+
+def add_resume(commands: Any, flags: PublishedFlags) -> None:
+    """`flags`: those of the installed learners."""
+    parser = commands.add_parser(
         "resume",
         help="go on with a training from its checkpoint",
         description=(
             "Goes on from the newest checkpoint in a new run whose curve continues the old one."
         ),
     )
-    resuming.add_argument("policy", metavar="RUN|PATH", help="a run, or a checkpoint file")
-    resuming.add_argument(
+    parser.add_argument("policy", metavar="RUN|PATH", help="a run, or a checkpoint file")
+    parser.add_argument(
         "--total-timesteps",
         type=total_steps,
         metavar="N",
         help="the new total, old steps included",
     )
-    resuming.add_argument(
+    parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change a parameter"
     )
-    _add_shared(resuming)
-    resuming.set_defaults(handler=resume)
+    _add_shared(parser, flags)
+    parser.set_defaults(handler=resume)
 
 
-def _add_shared(parser: argparse.ArgumentParser) -> None:
-    from mosaic.cli.shared.submission import add_consent_option, add_following_options
-
+def _add_shared(parser: argparse.ArgumentParser, flags: PublishedFlags) -> None:
     parser.add_argument(
         "--worker", metavar="NAME", help="only for files, when several workers could load it"
     )
-    parser.add_argument("--cuda", action="store_true", help="on a GPU; refused when there is none")
-    parser.add_argument("--name", metavar="TEXT", help="a label for the run")
-    add_following_options(parser)
-    add_consent_option(parser)
+    add_run_options(parser, "--extra", "--cuda", "--name", *FOLLOWING, "--yes")
+    add_worker_flags(parser, flags)
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
+    from mosaic.contracts.learner import Mode
     from mosaic.front.policy_config import evaluation_document
     from mosaic.front.references import find_policy
-    from mosaic.front.set_values import parse_settings
 
     with open_client(arguments) as client:
         policy = find_policy(client, arguments.policy, arguments.worker)
-        flags = {
-            "--episodes": arguments.episodes,
-            "--batch-size": arguments.batch_size,
-            "--gamma": arguments.gamma,
-            "--repeat": arguments.repeat,
-            "--stochastic": arguments.stochastic,
-            "--seed": arguments.seed,
-            "--video": arguments.video,
-        }
         document = evaluation_document(
             policy,
-            {
-                **parse_settings(arguments.extra, {}),
-                **_worker_settings(client, policy.worker, flags),
-            },
+            chosen_extras(client, arguments, policy.worker, Mode.EVALUATE),
             env_id=arguments.env_id,
             algo=arguments.algo,
             name=arguments.name,
@@ -116,28 +88,19 @@ def evaluate(arguments: argparse.Namespace) -> int:
         return _submit(client, arguments, document)
 
 
-def _worker_settings(client: TrainerClient, worker: str, flags: dict[str, Any]) -> dict[str, Any]:
-    """What the worker calls what these flags ask for."""
-    from mosaic.cli.commands.run import find_worker
-    from mosaic.contracts.learner import extras_schemas
-    from mosaic.front.command_line import flag_settings
-
-    if all(value is None or value is False for value in flags.values()):
-        return {}  # then there is nothing to ask the daemon for
-    schemas = extras_schemas(find_worker(client.workers(), worker).config_schema)
-    return flag_settings(flags, schemas, worker)
-
-
 def resume(arguments: argparse.Namespace) -> int:
+    from mosaic.contracts.learner import Mode
     from mosaic.front.policy_config import resuming_document
     from mosaic.front.references import find_policy
     from mosaic.front.set_values import parse_settings
 
     with open_client(arguments) as client:
+        policy = find_policy(client, arguments.policy, arguments.worker)
         document = resuming_document(
-            find_policy(client, arguments.policy, arguments.worker),
+            policy,
             total_timesteps=arguments.total_timesteps,
             parameters=parse_settings(arguments.set, {}),
+            extras=chosen_extras(client, arguments, policy.worker, Mode.RESUME),
             name=arguments.name,
             use_gpu=arguments.cuda,
         )
@@ -207,8 +170,7 @@ def add_play_policy(commands: Any) -> None:
 
 
 def play(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.commands.run import find_worker
-    from mosaic.front.references import find_policy
+    from mosaic.front.references import find_policy, find_worker
 
     with open_client(arguments) as client:
         policy = find_policy(client, arguments.policy, arguments.worker)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mosaic.cli.shared.argument_types import natural, number_between, positive
 from mosaic.cli.shared.clients import open_client
-from mosaic.cli.shared.submission import add_consent_option, confirm
+from mosaic.cli.shared.run_options import add_run_options
+from mosaic.cli.shared.submission import confirm
 from mosaic.cli.shared.terminal import is_terminal, paint, printable, say, say_json, say_table
 from mosaic.errors import RequestError, RunStateError, WorkerError
 from mosaic.frames.drawing import AUTO, STYLES
@@ -63,7 +64,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--speed", type=number_between(0.01, 1000), default=1.0, metavar="X", help="times faster"
     )
-    add_consent_option(parser)
+    add_run_options(parser, "--yes")
     parser.add_argument("--style", choices=STYLES, default=AUTO, help="how to draw")
     parser.set_defaults(handler=replay)
 

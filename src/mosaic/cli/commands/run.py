@@ -6,24 +6,21 @@ Its settings are on the command line, or in a TrainRunConfig file.
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.shared.argument_types import config_number, natural, seed, total_steps
+from mosaic.cli.shared.argument_types import config_number, seed, total_steps
 from mosaic.cli.shared.clients import open_client
-from mosaic.errors import ConfigError, DependencyError, UnknownWorkerError
+from mosaic.cli.shared.run_options import FOLLOWING, add_run_options
+from mosaic.errors import ConfigError
 
 if TYPE_CHECKING:
     from mosaic.contracts.capabilities import WorkerCapabilities
-    from mosaic.contracts.worker_info import WorkerInfo
 
 
 def add_run(commands: Any) -> None:
-    from mosaic.cli.shared.submission import add_environment_option, add_following_options
-
     parser = commands.add_parser(
         "run",
         help="start a run of a worker and follow it",
@@ -42,22 +39,7 @@ def add_run(commands: Any) -> None:
         metavar="KEY=VALUE",
         help="a setting of the worker's config (repeatable)",
     )
-    parser.add_argument(
-        "--name", metavar="TEXT", help="a label for the run; default: worker, environment and seed"
-    )
     parser.add_argument("--seed", metavar="N", type=seed, help="short for `--set seed=N`")
-    parser.add_argument(
-        "--cpus",
-        metavar="N",
-        type=config_number("resources.cpus"),
-        help="CPU slots; default: what the worker asks for",
-    )
-    parser.add_argument(
-        "--memory-mb",
-        metavar="N",
-        type=config_number("resources.memory_mb"),
-        help="memory limit in MB; default: none",
-    )
     parser.add_argument(
         "--gpus",
         metavar="N",
@@ -67,28 +49,17 @@ def add_run(commands: Any) -> None:
     parser.add_argument(
         "--max-steps", metavar="N", type=total_steps, help="stop after so many environment steps"
     )
-    parser.add_argument(
-        "--max-duration",
-        type=config_number("schedule.max_duration_seconds"),
-        metavar="SECONDS",
-        help="stop after this time",
+    add_run_options(
+        parser,
+        *("--name", "--cpus", "--memory-mb", "--max-duration", "--priority", "--retries", "--env"),
+        *FOLLOWING,
     )
-    parser.add_argument(
-        "--priority",
-        metavar="N",
-        type=config_number("priority"),
-        help="-100 to 100; higher starts first",
-    )
-    parser.add_argument(
-        "--retries", metavar="N", type=natural, help="start again so many times after a failure"
-    )
-    add_environment_option(parser)
-    add_following_options(parser)
     parser.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from mosaic.cli.shared.submission import submit_and_report
+    from mosaic.front.references import find_worker
 
     with open_client(arguments) as client:
         capabilities = find_worker(client.workers(), arguments.worker)
@@ -99,24 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
             follow=not arguments.detach,
             as_json=arguments.json,
         )
-
-
-def find_worker(workers: list[WorkerInfo], name: str) -> WorkerCapabilities:
-    for worker in workers:
-        if worker.name == name:
-            if worker.capabilities is None:
-                raise DependencyError(
-                    f"The worker {name} cannot be used: {worker.error}",
-                    hint="`mosaic workers --refresh` looks again",
-                )
-            return worker.capabilities
-    names = [worker.name for worker in workers]
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise UnknownWorkerError(
-        f"There is no worker {name[:80]!r}",
-        hint=f"{hint}known workers: {', '.join(sorted(names)) or 'none'}",
-    )
 
 
 def build_config(arguments: argparse.Namespace, capabilities: WorkerCapabilities) -> dict[str, Any]:
@@ -148,8 +101,6 @@ def build_config(arguments: argparse.Namespace, capabilities: WorkerCapabilities
 
 
 def add_submit(commands: Any) -> None:
-    from mosaic.cli.shared.submission import add_environment_option
-
     parser = commands.add_parser(
         "submit",
         help="start a run from a TrainRunConfig file",
@@ -162,12 +113,10 @@ def add_submit(commands: Any) -> None:
     )
     parser.add_argument("config", metavar="CONFIG.json", help="the file, or - for standard input")
     parser.add_argument("--wait", action="store_true", help="follow the run until it is over")
-    parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument(
         "--yes", action="store_true", help="run what the config brings along without a question"
     )
-    add_environment_option(parser)
+    add_run_options(parser, "--env", "--dry-run", "--json")
     parser.set_defaults(handler=submit)
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mosaic.cli.shared.argument_types import config_number, natural, seed, total_steps
+from mosaic.cli.shared.argument_types import seed, total_steps
 from mosaic.cli.shared.clients import open_client
+from mosaic.cli.shared.run_options import FOLLOWING, add_run_options
 from mosaic.cli.shared.terminal import paint, say, say_json
+from mosaic.cli.shared.worker_flags import add_worker_flags, chosen_extras
 from mosaic.errors import ConfigError, RequestError
 from mosaic.front.catalogue import find_algorithm, source_algorithms
 
 if TYPE_CHECKING:
+    from mosaic.client import TrainerClient
     from mosaic.contracts.catalogue import AlgorithmInfo
+    from mosaic.contracts.options import OptionSchema
+    from mosaic.front.flags import PublishedFlags
 
 
 class _AlgorithmHelp(argparse.Action):
@@ -36,7 +41,8 @@ class _AlgorithmHelp(argparse.Action):
         parser.exit()
 
 
-def add(commands: Any) -> None:
+def add(commands: Any, flags: PublishedFlags) -> None:
+    """`flags`: those of the installed learners."""
     parser = commands.add_parser(
         "train",
         help="train an algorithm in an environment",
@@ -68,112 +74,84 @@ def add(commands: Any) -> None:
         metavar="KEY=VALUE",
         help="a parameter of the algorithm (repeatable)",
     )
-    parser.add_argument(
-        "--extra",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="anything else of the worker's config, as fastlane_video_mode=single (repeatable)",
+    parser.add_argument("--agent-id", metavar="ID", help="what telemetry calls the agent")
+    parser.add_argument("--worker-id", metavar="ID", help="what telemetry calls the worker")
+    add_run_options(
+        parser,
+        *("--extra", "--cuda", "--name", "--cpus", "--memory-mb", "--priority", "--retries"),
+        *("--env", *FOLLOWING, "--yes"),
     )
-    parser.add_argument("--cuda", action="store_true", help="on a GPU; refused when there is none")
-    parser.add_argument(
-        "--warm-start", metavar="RUN|PATH", help="begin with the networks of this checkpoint"
-    )
-    _add_run_options(parser)
+    add_worker_flags(parser, flags)
     parser.set_defaults(handler=train)
 
 
-def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    from mosaic.cli.shared.submission import (
-        add_consent_option,
-        add_environment_option,
-        add_following_options,
-    )
-
-    parser.add_argument("--track", action="store_true", help="log to Weights & Biases too")
-    parser.add_argument("--notes", metavar="TEXT", help="a remark kept with the run")
-    parser.add_argument("--name", metavar="TEXT", help="a label for the run")
-    parser.add_argument("--agent-id", metavar="ID", help="what telemetry calls the agent")
-    parser.add_argument("--worker-id", metavar="ID", help="what telemetry calls the worker")
-    parser.add_argument(
-        "--cpus",
-        metavar="N",
-        type=config_number("resources.cpus"),
-        help="CPU slots, as many threads in each run",
-    )
-    parser.add_argument(
-        "--memory-mb",
-        metavar="N",
-        type=config_number("resources.memory_mb"),
-        help="memory limit in MB; default: none",
-    )
-    parser.add_argument(
-        "--priority",
-        metavar="N",
-        type=config_number("priority"),
-        help="-100 to 100; higher starts first",
-    )
-    parser.add_argument(
-        "--retries", metavar="N", type=natural, default=0, help="continue so often after a crash"
-    )
-    add_environment_option(parser)
-    add_following_options(parser)
-    add_consent_option(parser)
-
-
 def train(arguments: argparse.Namespace) -> int:
-    from mosaic.cli.shared.following import follow_all
-    from mosaic.cli.shared.submission import say_warnings, submit_and_report, submit_with_consent
-    from mosaic.front.training_config import parse_seeds
+    from mosaic.contracts.learner import Mode
 
     if not arguments.algo:
         raise RequestError("ALGO is missing", hint="for example `mosaic train ppo CartPole-v1`")
     algorithm = chosen_algorithm(arguments)
-    if arguments.warm_start:
-        from mosaic.front.references import find_policy
+    with open_client(arguments) as client:
+        extras = chosen_extras(client, arguments, algorithm.worker, Mode.TRAIN)
+        start = _train_seeds if arguments.seeds else _train_one
+        return start(client, arguments, algorithm, extras)
 
-        with open_client(arguments) as client:
-            policy = find_policy(client, arguments.warm_start, algorithm.worker)
-        arguments.warm_start = str(policy.checkpoint)
-    if not arguments.seeds:
-        cpus = arguments.cpus or algorithm.cpus
-        document = training_document(algorithm, arguments, arguments.seed, cpus)
-        with open_client(arguments) as client:
-            if not arguments.cpus and cpus > 1:  # what helps is no reason to be refused
-                cpus = min(cpus, client.health().cpus_total)
-                document["resources"]["cpus"] = cpus
-            return submit_and_report(
-                client,
-                document,
-                dry_run=arguments.dry_run,
-                follow=not arguments.detach,
-                as_json=arguments.json,
-                is_confirmed=arguments.yes,
-            )
+
+def _train_one(
+    client: TrainerClient,
+    arguments: argparse.Namespace,
+    algorithm: AlgorithmInfo,
+    extras: Mapping[str, Any],
+) -> int:
+    from mosaic.cli.shared.submission import submit_and_report
+
+    cpus = arguments.cpus or algorithm.cpus
+    document = training_document(algorithm, arguments, extras, arguments.seed, cpus)
+    if not arguments.cpus and cpus > 1:  # what helps is no reason to be refused
+        document["resources"]["cpus"] = min(cpus, client.health().cpus_total)
+    return submit_and_report(
+        client,
+        document,
+        dry_run=arguments.dry_run,
+        follow=not arguments.detach,
+        as_json=arguments.json,
+        is_confirmed=arguments.yes,
+    )
+
+
+def _train_seeds(
+    client: TrainerClient,
+    arguments: argparse.Namespace,
+    algorithm: AlgorithmInfo,
+    extras: Mapping[str, Any],
+) -> int:
+    from mosaic.cli.shared.following import follow_all
+    from mosaic.cli.shared.submission import say_warnings, submit_and_report, submit_with_consent
+    from mosaic.front.training_config import parse_seeds
+
     # Side by side on a CPU each, runs finish sooner than in turn on several CPUs each.
     cpus = arguments.cpus or 1
     documents = [
-        training_document(algorithm, arguments, seed, cpus) for seed in parse_seeds(arguments.seeds)
+        training_document(algorithm, arguments, extras, seed, cpus)
+        for seed in parse_seeds(arguments.seeds)
     ]
-    with open_client(arguments) as client:
-        if arguments.dry_run:
-            return submit_and_report(
-                client, documents[0], dry_run=True, follow=False, as_json=arguments.json
-            )
-        submissions = [
-            submit_with_consent(client, document, is_confirmed=arguments.yes)
-            for document in documents
-        ]
-        say_warnings(submissions[0])
-        run_ids = [submission.run_id for submission in submissions]
-        if arguments.detach:
-            if arguments.json:
-                say_json(run_ids)
-            else:
-                for run_id in run_ids:
-                    say(run_id)
-            return 0
-        return follow_all(client, run_ids, arguments.json)
+    if arguments.dry_run:
+        return submit_and_report(
+            client, documents[0], dry_run=True, follow=False, as_json=arguments.json
+        )
+    submissions = [
+        submit_with_consent(client, document, is_confirmed=arguments.yes) for document in documents
+    ]
+    say_warnings(submissions[0])
+    run_ids = [submission.run_id for submission in submissions]
+    if arguments.detach:
+        if arguments.json:
+            say_json(run_ids)
+        else:
+            for run_id in run_ids:
+                say(run_id)
+        return 0
+    return follow_all(client, run_ids, arguments.json)
 
 
 def chosen_algorithm(arguments: argparse.Namespace) -> AlgorithmInfo:
@@ -194,17 +172,17 @@ def chosen_algorithm(arguments: argparse.Namespace) -> AlgorithmInfo:
 
 
 def training_document(
-    algorithm: AlgorithmInfo, arguments: argparse.Namespace, seed: int | None, cpus: int
+    algorithm: AlgorithmInfo,
+    arguments: argparse.Namespace,
+    extras: Mapping[str, Any],
+    seed: int | None,
+    cpus: int,
 ) -> dict[str, Any]:
     from mosaic.cli.shared.submission import parse_environment
     from mosaic.front.catalogue import environments
     from mosaic.front.set_values import parse_settings
     from mosaic.front.training_config import Training, check_fit, train_document
 
-    given = {
-        "track_wandb": arguments.track,
-        "notes": arguments.notes,
-    }
     schema = {"properties": algorithm.parameters, "additionalProperties": False}
     training = Training(
         algorithm,
@@ -213,17 +191,13 @@ def training_document(
         seed=seed,
         is_one_of_several=bool(arguments.seeds),
         parameters=parse_settings(arguments.set, schema),
-        extras={
-            **{name: value for name, value in given.items() if value},
-            **parse_settings(arguments.extra, {}),
-        },
-        warm_start=arguments.warm_start or "",
+        extras=extras,
         name=arguments.name or "",
         cpus=cpus,
         memory_mb=arguments.memory_mb,
         use_gpu=arguments.cuda,
         priority=arguments.priority,
-        retries=arguments.retries,
+        retries=arguments.retries or 0,
         environment=parse_environment(arguments.env),
         agent_id=arguments.agent_id or "",
         worker_id=arguments.worker_id or "",
@@ -233,17 +207,32 @@ def training_document(
 
 
 def say_parameters(algorithm: AlgorithmInfo) -> None:
+    """Below the headings that they have in a form."""
+    from mosaic.contracts.options import by_section
+
     say(paint(f"{algorithm.name}: {algorithm.summary}", "bold"))
     say("parameters (--set NAME=VALUE):")
-    for name, schema in sorted(algorithm.parameters.items()):
-        kind = schema.get("type") or "/".join(json.dumps(item) for item in schema.get("enum", ()))
-        shown = kind if isinstance(kind, str) else " or ".join(kind)
-        bounds = "".join(
-            f", {sign} {schema[key]}"
-            for key, sign in (("minimum", "≥"), ("maximum", "≤"))
-            if key in schema
-        )
-        default = json.dumps(schema.get("default"))
-        say(f"  {name:<26} {shown}{bounds}, default {default}")
-        if description := schema.get("description"):
-            say(f"  {'':<26} {paint(description, 'dim')}")
+    for section, parameters in by_section(algorithm.options).items():
+        if section:
+            say()
+            say(paint(section, "bold"))
+        for name, schema in parameters.items():
+            say(f"  {name:<26} {_value_words(schema)}")
+            if description := schema.get("description"):
+                say(f"  {'':<26} {paint(description, 'dim')}")
+
+
+def _value_words(schema: OptionSchema) -> str:
+    """`integer in MB, ≥ 1, default 1000`"""
+    from mosaic.contracts.options import option_text
+
+    kind = schema.get("type") or "/".join(json.dumps(item) for item in schema.get("enum", ()))
+    shown = kind if isinstance(kind, str) else " or ".join(kind)
+    unit = option_text(schema).unit
+    bounds = "".join(
+        f", {sign} {schema[key]}"
+        for key, sign in (("minimum", "≥"), ("maximum", "≤"))
+        if key in schema
+    )
+    default = json.dumps(schema.get("default"))
+    return f"{shown}{f' in {unit}' if unit else ''}{bounds}, default {default}"

@@ -1,11 +1,10 @@
-"""What all commands that start a run share: options, consent, dry runs, and what follows.
+"""What all commands that start a run share: consent, dry runs, and what follows.
 
 What did not come with this installation runs only after a person has seen it, line by line.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import sys
@@ -32,29 +31,6 @@ if TYPE_CHECKING:
     from mosaic.contracts.check_result import CheckResult
     from mosaic.contracts.run_record import RunRecord
     from mosaic.wire.answers import Submission
-
-
-def add_environment_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--env",
-        action="append",
-        default=[],
-        metavar="KEY[=VALUE]",
-        help="environment variable for the worker; KEY alone passes on your own (repeatable)",
-    )
-
-
-def add_consent_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--yes", action="store_true", help="run what an imported run brings along, too"
-    )
-
-
-def add_following_options(parser: argparse.ArgumentParser) -> None:
-    """Of commands that start a run and follow it."""
-    parser.add_argument("--detach", action="store_true", help="print the run's id and return")
-    parser.add_argument("--dry-run", action="store_true", help="check everything, start nothing")
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
 
 
 def parse_environment(pairs: Iterable[str]) -> dict[str, str]:

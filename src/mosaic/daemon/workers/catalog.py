@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import mosaic
+from mosaic.contracts.capabilities import WORKERS_GROUP
 from mosaic.contracts.worker_info import ENTRY_POINT_SOURCE
 from mosaic.contracts.worker_manifest import WorkerManifest, parse_worker_manifest
 from mosaic.daemon.workers.discovery import Announcement, describe
@@ -32,7 +33,6 @@ from mosaic.foreign.files import MAX_DOCUMENT_BYTES, read_regular
 from mosaic.logs import get_logger
 from mosaic.paths import Home
 
-ENTRY_POINT_GROUP = "mosaic.workers"
 # A worker's package is small; whatever is larger is not walked to the end.
 MAX_STAMPED_FILES = 2000
 _SUFFIXES = (".py", ".json", ".toml")
@@ -216,7 +216,7 @@ class WorkerCatalog:
 
 def installed_workers() -> list[tuple[str, str]]:
     """(name, "package:function") of every worker in this environment, without importing any."""
-    found = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
+    found = importlib.metadata.entry_points(group=WORKERS_GROUP)
     return sorted({(point.name, point.value) for point in found})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.contracts.learner import extras_schemas
 from mosaic.contracts.options import OptionSchemas
-from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.contracts.worker_info import ENTRY_POINT_SOURCE, WorkerInfo
 from mosaic.front.training_config import space_mismatch
 
 _MOST_SUGGESTED = 4
@@ -59,6 +59,15 @@ def extras_of(worker: WorkerInfo | None) -> OptionSchemas:
     if worker is None or worker.capabilities is None:
         return {}
     return extras_schemas(worker.capabilities.config_schema)
+
+
+def flagged_extras_of(worker: WorkerInfo | None) -> OptionSchemas:
+    """Those among them whose flags `mosaic` has: it asks the workers that are installed beside it.
+
+    All others can still be said with --extra.
+    """
+    is_installed = worker is not None and worker.source == ENTRY_POINT_SOURCE
+    return extras_of(worker) if is_installed else {}
 
 
 def settings_of(worker: WorkerInfo | None) -> OptionSchemas:

@@ -10,11 +10,14 @@ from typing import Any
 from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.contracts.learner import (
     EvaluateRequest,
+    Mode,
     ResumeRequest,
     TrainRequest,
+    extras_schemas,
     read_request,
     worker_settings,
 )
+from mosaic.contracts.options import flagged, of_mode
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.contracts.secrets import referenced_names
@@ -135,7 +138,7 @@ def command_of(record: RunRecord, algorithms: Sequence[AlgorithmInfo], home: Pat
     `home` is None where it is the one everybody has.
     """
     program = [PROGRAM, *(("--home", str(home)) if home is not None else ())]
-    words = _train_words(record.config, algorithms)
+    words = _train_words(record, algorithms)
     if words is None:
         environment = record.config.get("environment")
         names = referenced_names(environment if isinstance(environment, dict) else {})
@@ -165,8 +168,7 @@ def training_of(config: Mapping[str, Any], algorithms: Sequence[AlgorithmInfo]) 
             seed=seed,
             is_one_of_several=bool(group),
             parameters=request.parameters,
-            extras={k: v for k, v in request.extras.items() if algorithm.extras.get(k) != v},
-            warm_start=request.warm_start or "",
+            extras=_own_extras(request, algorithm),
             name="" if name == f"{algo}-{env_id}" else name,
             cpus=resources.get("cpus"),
             memory_mb=resources.get("memory_mb"),
@@ -179,14 +181,24 @@ def training_of(config: Mapping[str, Any], algorithms: Sequence[AlgorithmInfo]) 
         return None
 
 
-def _train_words(
-    config: Mapping[str, Any], algorithms: Sequence[AlgorithmInfo]
-) -> list[str] | None:
-    training = training_of(config, algorithms)
+def _own_extras(request: TrainRequest, algorithm: AlgorithmInfo) -> dict[str, Any]:
+    """What the learner was told beyond what makes it this algorithm."""
+    extras = dict(request.extras)
+    for attribute, name in request.entries.items():
+        if (value := getattr(request, attribute)) is not None:
+            extras[name] = value
+    return {name: value for name, value in extras.items() if algorithm.extras.get(name) != value}
+
+
+def _train_words(record: RunRecord, algorithms: Sequence[AlgorithmInfo]) -> list[str] | None:
+    training = training_of(record.config, algorithms)
     # Secrets are not kept, and what the command line has no word for must not get lost.
-    if training is None or training.environment or training.extras:
+    if training is None or training.environment:
         return None
-    if train_document(training) != config:
+    schemas = of_mode(extras_schemas(record.capabilities.get("config_schema", {})), Mode.TRAIN)
+    if not training.extras.keys() <= flagged(schemas).keys():
+        return None
+    if train_document(training) != record.config:
         return None
     algorithm = training.algorithm
     seed = training.seed
@@ -197,8 +209,9 @@ def _train_words(
         seed=None if training.is_one_of_several else seed,
         seeds=str(seed) if training.is_one_of_several and seed is not None else "",
         parameters=training.parameters,
+        extras=training.extras,
+        schemas=schemas,
         use_gpu=training.use_gpu,
-        warm_start=training.warm_start,
         name=training.name,
         cpus=None if training.cpus == algorithm.cpus else training.cpus,
         memory_mb=training.memory_mb,

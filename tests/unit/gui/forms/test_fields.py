@@ -11,8 +11,10 @@ from mosaic.gui.forms.model.fields import (
     EntryError,
     Field,
     FieldKind,
+    ShownWhen,
     entry_of,
     field_of,
+    fields_of,
     read_entry,
     title_of,
 )
@@ -42,6 +44,27 @@ NUMBER = field_of("rate", {"type": "number", "minimum": 0.0, "default": 0.00025}
 )
 def test_the_schema_decides_the_editor(schema: dict[str, Any], kind: FieldKind) -> None:
     assert field_of("x", schema).kind is kind
+
+
+def test_what_holds_without_a_word_is_chosen_already() -> None:
+    help_texts = {"grid": "several", "off": "none"}
+    mode = field_of(
+        "mode",
+        {"enum": ["grid", "off", None], "x-placeholder": "grid", "x-choice-help": help_texts},
+    )
+    assert (mode.kind, mode.default) == (FieldKind.CHOICE, "grid")
+    assert [(item.value, item.help) for item in mode.choices] == [*help_texts.items()]
+    tracked = field_of("tracked", {"type": ["boolean", "null"], "x-placeholder": "no"})
+    assert (tracked.kind, tracked.default) == (FieldKind.BOOLEAN, False)
+
+
+def test_a_field_is_shown_with_the_first_of_those_it_depends_on() -> None:
+    slot = {"type": "integer", "x-shown-when": {"training": "single", "evaluation": "one"}}
+    mode = {"type": "string"}
+    (_, found) = fields_of({"evaluation": mode, "slot": slot})
+    assert found.shown == ShownWhen("evaluation", "one")
+    (found,) = fields_of({"slot": slot})
+    assert found.shown is None
 
 
 def test_titles_are_words() -> None:

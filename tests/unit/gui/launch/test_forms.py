@@ -89,8 +89,10 @@ def test_an_evaluation_can_be_told_everything(state: WorkbenchState) -> None:
     assert settings["extras"]["eval_deterministic"] is False
     assert settings["extras"]["video_mode"] == "single"
     arguments = build_parser().parse_args(shlex.split(form.command)[1:])
-    assert (arguments.episodes, arguments.batch_size, arguments.seed) == (100, 10, 7)
-    assert arguments.repeat and arguments.stochastic and arguments.video
+    assert arguments.worker_flags == {
+        **{"--episodes": 100, "--batch-size": 10, "--seed": 7},
+        **{"--repeat": True, "--stochastic": True, "--video": True},
+    }
     assert arguments.env_id == "Acrobot-v1" and arguments.policy == trained().run_id
     assert arguments.extra == ["video_mode=single"]
 
@@ -141,6 +143,19 @@ def test_a_finished_run_goes_on_for_as_long_again(state: WorkbenchState) -> None
     assert settings["extras"]["algo_params"] == {"learning_rate": 1e-4}
     arguments = build_parser().parse_args(shlex.split(form.command)[1:])
     assert arguments.total_timesteps == 100_000 and arguments.set == ["learning_rate=0.0001"]
+
+
+def test_a_resumed_training_can_be_told_what_its_worker_takes_there(state: WorkbenchState) -> None:
+    form = ResumeForm(state, WORKER)
+    form.use_policy(policy())
+    form.form.set("notes", "once more")
+    form.form.set("fastlane_video_mode", "off")
+    [document] = form.prepare()()
+    extras = document["metadata"]["worker"]["config"]["extras"]
+    assert (extras["notes"], extras["fastlane_video_mode"]) == ("once more", "off")
+    arguments = build_parser().parse_args(shlex.split(form.command)[1:])
+    assert arguments.worker_flags == {"--notes": "once more"}
+    assert arguments.extra == ["fastlane_video_mode=off"]
 
 
 def test_a_run_that_was_stopped_goes_on_to_its_end(state: WorkbenchState) -> None:

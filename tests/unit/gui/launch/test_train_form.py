@@ -9,10 +9,16 @@ import pytest
 
 from mosaic.cli.commands.train import chosen_algorithm, training_document
 from mosaic.cli.main import build_parser
+from mosaic.contracts.catalogue import HYPERPARAMETERS
+from mosaic.contracts.learner import Mode
+from mosaic.contracts.options import of_mode
 from mosaic.contracts.run_config import parse_run_config
+from mosaic.front.flags import flag_settings
+from mosaic.front.set_values import parse_settings
 from mosaic.front.training_config import parse_seeds
-from mosaic.gui.launch.model.shared_fields import HYPERPARAMETERS, WANDB_KEY
+from mosaic.gui.launch.model.shared_fields import WANDB_KEY
 from mosaic.gui.launch.model.train_form import TrainForm
+from mosaic.gui.state.compatibility import extras_of
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from tests.unit.gui.launch_samples import filled_state, health, worker
 
@@ -80,7 +86,12 @@ def test_the_copied_command_starts_the_same_runs(
     algorithm = chosen_algorithm(arguments)
     seeds = parse_seeds(arguments.seeds) if arguments.seeds else [arguments.seed]
     cpus = arguments.cpus or (1 if arguments.seeds else algorithm.cpus)
-    typed = [training_document(algorithm, arguments, seed, cpus) for seed in seeds]
+    known = of_mode(extras_of(form.worker_info), Mode.TRAIN)
+    extras = {
+        **parse_settings(arguments.extra, {}),
+        **flag_settings(arguments.worker_flags, known, WORKER),
+    }
+    typed = [training_document(algorithm, arguments, extras, seed, cpus) for seed in seeds]
     assert typed == form.prepare()()
     for document in typed:
         parse_run_config(document)

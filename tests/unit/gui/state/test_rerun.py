@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,20 @@ def test_what_differs_from_the_usual_is_in_the_command() -> None:
 
 def test_one_of_several_seeds_stays_one_of_several() -> None:
     assert "--seeds 2" in command(trained(seed=2, is_one_of_several=True))
+
+
+def test_options_that_the_worker_has_flags_for_are_in_the_command() -> None:
+    options = {
+        "warm_start_path": {"type": "string", "x-flag": "--begin"},
+        "notes": {"type": "string", "x-flag": "--words"},
+    }
+    schema = {"properties": {"extras": {"properties": options}}}
+    made = trained(seed=1, extras={"warm_start_path": "/a b", "notes": "hello"})
+    known = replace(submitted(made), capabilities={"config_schema": schema})
+    words = shlex.split(command_of(known, [PPO], None))
+    for pair in (("--begin", "/a b"), ("--words", "hello")):
+        assert words[words.index(pair[0]) + 1] == pair[1]
+    assert command(made) == "mosaic submit /home/configs/1.json"
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from mosaic.contracts.options import option_text
+from mosaic.contracts.options import (
+    OptionSchemas,
+    OptionText,
+    by_section,
+    is_switch,
+    option_text,
+    value_types,
+)
 from mosaic.contracts.schema_check import violations
 from mosaic.errors import ConfigError
 from mosaic.front.training_config import parse_seeds
@@ -18,7 +25,7 @@ from mosaic.front.training_config import parse_seeds
 # Entries of a schema's "x-editor" that this workbench has an editor for.
 _EDITORS = {
     **{"env_id": "environment", "checkpoint": "path", "path": "path", "secret": "secret"},
-    "long_text": "long text",
+    **{"long_text": "long text", "command": "long text"},
 }
 
 
@@ -80,7 +87,7 @@ class Field:
 
     @property
     def is_nullable(self) -> bool:
-        return "null" in schema_types(self.schema) or not self.schema
+        return "null" in value_types(self.schema) or not self.schema
 
     @property
     def tooltip(self) -> str:
@@ -104,9 +111,14 @@ def field_of(
 
     `section` is where it stands unless the schema says it.
     """
-    choices = _choices(schema)
-    default = schema.get("default")
     text = option_text(schema)
+    default = schema.get("default")
+    choices = _choices(schema, text)
+    if default is None and (meant := _meant_by_nothing(choices, text)) is not None:
+        default, choices = meant.value, tuple(item for item in choices if item.value is not None)
+        if is_switch(schema):
+            choices = ()  # a box to tick has both states
+        text = replace(text, placeholder="")
     empty = "default" if default is None and not is_required else ""
     return Field(
         name,
@@ -123,6 +135,25 @@ def field_of(
     )
 
 
+def fields_of(
+    schemas: OptionSchemas, unsaid: str = "", required: Collection[str] = ()
+) -> list[Field]:
+    """The fields of all these settings, section by section; `unsaid`: where the others stand."""
+    return [
+        replace(
+            field_of(name, schema, section=section, is_required=name in required),
+            shown=_shown_when(schema, schemas),
+        )
+        for section, options in by_section(schemas, unsaid).items()
+        for name, schema in options.items()
+    ]
+
+
+def _shown_when(schema: Mapping[str, Any], others: OptionSchemas) -> ShownWhen | None:
+    conditions = option_text(schema).shown_when.items()
+    return next((ShownWhen(name, value) for name, value in conditions if name in others), None)
+
+
 def title_of(name: str) -> str:
     """`gae_lambda` → `GAE lambda`: words, with the abbreviations people know in capitals."""
     words = name.replace("-", "_").split("_")
@@ -136,17 +167,6 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def schema_types(schema: Mapping[str, Any]) -> set[str]:
-    declared = schema.get("type")
-    if isinstance(declared, str):
-        return {declared}
-    if isinstance(declared, list):
-        return set(declared)
-    if "enum" in schema:
-        return {"null"} if None in schema["enum"] else set()
-    return {name for option in schema.get("anyOf", ()) for name in schema_types(option)}
-
-
 def by_name(fields: Iterable[Field]) -> dict[str, Field]:
     return {item.name: item for item in fields}
 
@@ -157,7 +177,7 @@ def _kind(schema: Mapping[str, Any], has_choices: bool) -> FieldKind:
         return FieldKind(editor)
     if has_choices:
         return FieldKind.CHOICE
-    types = schema_types(schema) - {"null"}
+    types = value_types(schema) - {"null"}
     match sorted(types):
         case ["boolean"]:
             return FieldKind.BOOLEAN
@@ -173,13 +193,22 @@ def _kind(schema: Mapping[str, Any], has_choices: bool) -> FieldKind:
             return FieldKind.JSON
 
 
-def _choices(schema: Mapping[str, Any]) -> tuple[Choice, ...]:
+def _choices(schema: Mapping[str, Any], text: OptionText) -> tuple[Choice, ...]:
     if "enum" in schema:
-        return tuple(Choice(value, _choice_text(value)) for value in schema["enum"])
+        return tuple(
+            Choice(value, _choice_text(value), text.choice_help.get(str(value), ""))
+            for value in schema["enum"]
+        )
     # Yes, no, or nothing said: a box to tick has only two states.
-    if schema_types(schema) == {"boolean", "null"}:
+    if value_types(schema) == {"boolean", "null"}:
         return tuple(Choice(value, _choice_text(value)) for value in (None, True, False))
     return ()
+
+
+def _meant_by_nothing(choices: Iterable[Choice], text: OptionText) -> Choice | None:
+    """The choice that holds when nothing is said, where the schema tells."""
+    known = (item for item in choices if item.value is not None)
+    return next((item for item in known if item.text == text.placeholder), None)
 
 
 def _choice_text(value: Any) -> str:

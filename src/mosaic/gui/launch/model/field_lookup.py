@@ -16,7 +16,7 @@ from mosaic.gui.launch.model.shared_fields import WANDB_KEY
 # Of a run's config: what says which form it is, or is decided when the run starts.
 _DROPPED = (
     *("worker", "mode", "policy_path", "checkpoint_path", "run_id", "track", "source"),
-    *("unset_variables", "recording_limit_mb"),
+    "unset_variables",
 )
 _RENAMED = {"name": "run_name", "seed": "seeds", "cuda": "use_gpu", "gpu": "use_gpu"}
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from mosaic.contracts.catalogue import AlgorithmInfo
-from mosaic.contracts.learner import Mode
+from mosaic.contracts.learner import EvaluateRequest, ResumeRequest
 from mosaic.front.command_line import evaluation_words, resuming_words
 from mosaic.front.policy_config import POLICY_MEMORY_MB, evaluation_document, resuming_document
 from mosaic.front.references import PolicyReference
-from mosaic.gui.forms.model.fields import Field, FieldKind, field_of
+from mosaic.gui.forms.model.fields import Field, FieldKind, field_of, fields_of
 from mosaic.gui.launch.model.launch_form import (
     Document,
     Footprint,
@@ -19,18 +19,18 @@ from mosaic.gui.launch.model.launch_form import (
     Problem,
 )
 from mosaic.gui.launch.model.shared_fields import (
-    HYPERPARAMETERS,
-    frame_fields,
+    RUN,
+    TENSORBOARD_FOLDER,
     gpu_field,
     name_field,
-    recording_fields,
-    worker_fields,
+    request_options,
 )
-from mosaic.gui.state.compatibility import extras_of
+from mosaic.gui.state.compatibility import extras_of, flagged_extras_of
 from mosaic.gui.state.targets import Operation, PolicyTarget
 from mosaic.gui.state.workbench_state import WorkbenchState
 
-MODE, LIMIT = "video_mode", "grid_limit"
+# Parameters that cannot change any more, or have a control of their own.
+_TAKEN = ("env_id", "total_timesteps", "seed", "cuda", "track", TENSORBOARD_FOLDER, "exp_name")
 
 
 class _PolicyForm(LaunchForm):
@@ -55,6 +55,11 @@ class _PolicyForm(LaunchForm):
     def reference(self) -> PolicyReference:
         assert self.policy is not None  # `problem` said so before
         return PolicyReference(self.policy.worker, self.policy.checkpoint, self.policy.run)
+
+    def _extras(self) -> dict[str, Any]:
+        known = extras_of(self.worker_info)
+        changed = self.form.changed_values()
+        return {name: value for name, value in changed.items() if name in known}
 
     def subject(self) -> str:
         """What the command line is given as the policy."""
@@ -91,9 +96,8 @@ class EvaluateForm(_PolicyForm):
         )
         self.form.set_fields(
             [
-                *worker_fields(known, Mode.EVALUATE),
+                *fields_of(request_options(known, EvaluateRequest)),
                 override,
-                *frame_fields(known, MODE, LIMIT),
                 algo,
                 name_field(),
                 gpu_field(self.state.health),
@@ -112,16 +116,11 @@ class EvaluateForm(_PolicyForm):
         )
         return lambda: [document]
 
-    def _extras(self) -> dict[str, Any]:
-        known = extras_of(self.worker_info)
-        changed = self.form.changed_values()
-        return {name: value for name, value in changed.items() if name in known}
-
     def command_words(self) -> list[str]:
         return evaluation_words(
             self.subject(),
             extras=self._extras(),
-            schemas=extras_of(self.worker_info),
+            schemas=flagged_extras_of(self.worker_info),
             env_id=self.state.env_id if self.has_environment else None,
             algo=self.form.value("algo"),
             use_gpu=self.form.value("use_gpu"),
@@ -159,20 +158,19 @@ class ResumeForm(_PolicyForm):
             if done
             else "the new total, with the steps already done",
         }
-        recording = recording_fields(parameters)
-        taken = {"env_id", "total_timesteps", "seed", "cuda", "track", "exp_name"}
-        taken |= {item.name for item in recording} | {"tensorboard_dir"}
-        hyper = [
-            field_of(name, self._as_trained(name, schema), section=HYPERPARAMETERS)
-            for name, schema in parameters.items()
-            if name not in taken and not name.startswith("wandb_")
-        ]
+        options = {
+            name: self._as_trained(name, schema)
+            for name, schema in (algorithm.options if algorithm else {}).items()
+            if name not in _TAKEN
+        }
+        extras = request_options(extras_of(self.worker_info), ResumeRequest)
+        fields = fields_of({**options, **extras}, RUN)
         self.form.set_fields(
             [
-                replace(field_of("total_timesteps", total), title="Total timesteps"),
-                *sorted(hyper, key=lambda item: item.kind is FieldKind.JSON),
-                *recording,
+                replace(field_of("total_timesteps", total), title="Total timesteps", section=""),
+                *(item for item in fields if item.section != RUN),
                 name_field(),
+                *(item for item in fields if item.section == RUN),
                 gpu_field(self.state.health),
             ]
         )
@@ -195,6 +193,7 @@ class ResumeForm(_PolicyForm):
             self.reference(),
             total_timesteps=self.form.value("total_timesteps"),
             parameters=self._parameters(),
+            extras=self._extras(),
             name=self.form.value("run_name"),
             use_gpu=self.form.value("use_gpu"),
         )
@@ -206,6 +205,8 @@ class ResumeForm(_PolicyForm):
             self.subject(),
             total_timesteps=value("total_timesteps"),
             parameters=self._parameters(),
+            extras=self._extras(),
+            schemas=flagged_extras_of(self.worker_info),
             use_gpu=value("use_gpu"),
             name=value("run_name"),
         )

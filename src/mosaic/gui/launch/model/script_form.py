@@ -6,8 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from mosaic.contracts.options import OptionSchemas, option_text
 from mosaic.contracts.secrets import SecrecyRules
 from mosaic.errors import MosaicError
 from mosaic.front.command_line import watch_words
@@ -16,8 +18,9 @@ from mosaic.front.script_config import (
     preview,
     refuse_secrets,
     script_document,
+    script_options,
 )
-from mosaic.gui.forms.model.fields import Field, FieldKind, field_of
+from mosaic.gui.forms.model.fields import Field, FieldKind, fields_of
 from mosaic.gui.launch.model.launch_form import (
     Document,
     Footprint,
@@ -25,17 +28,13 @@ from mosaic.gui.launch.model.launch_form import (
 )
 from mosaic.gui.launch.model.saved_values import VARIABLES, storable_lines
 from mosaic.gui.launch.model.shared_fields import (
-    RECORDING,
-    frame_fields,
     gpu_field,
     name_field,
     resource_fields,
 )
-from mosaic.gui.state.compatibility import settings_of
 from mosaic.gui.state.targets import Operation
 from mosaic.gui.state.workbench_state import WorkbenchState
 
-MODE, LIMIT = "video_mode", "fastlane_grid_limit"
 _PLACE = "Where it runs"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
@@ -53,48 +52,20 @@ class ScriptForm(LaunchForm):
         return False  # scripts choose it themselves
 
     def refresh(self) -> None:
-        known, health = settings_of(self.worker_info), self.state.health
-        record = known.get("record_episodes", {"type": "boolean", "default": True})
+        health = self.state.health
         duration = {"type": "integer", "minimum": 1, "maximum": 31_536_000}
+        variables = Field(
+            VARIABLES,
+            "Environment variables",
+            FieldKind.TEXT_LIST,
+            help="NAME=value, one in each line",
+            section=_PLACE,
+            placeholder="NAME=value",
+        )
         self.form.set_fields(
             [
-                Field(
-                    "command",
-                    "Command",
-                    FieldKind.LONG_TEXT,
-                    help="As you would type it in a terminal",
-                    is_required=True,
-                    placeholder="python train.py --seed 1",
-                ),
-                Field(
-                    "cwd", "Folder", FieldKind.PATH, help="Where it runs", placeholder="your home"
-                ),
-                Field(
-                    "env_python",
-                    "Interpreter",
-                    FieldKind.PATH,
-                    help="What `python` means",
-                    section=_PLACE,
-                    placeholder="the one on the PATH",
-                ),
-                Field(
-                    "compatibility",
-                    "Old Gymnasium",
-                    FieldKind.BOOLEAN,
-                    default=False,
-                    help="For scripts written before Gymnasium 1.0",
-                    section=_PLACE,
-                ),
-                Field(
-                    VARIABLES,
-                    "Environment variables",
-                    FieldKind.TEXT_LIST,
-                    help="NAME=value, one in each line",
-                    section=_PLACE,
-                    placeholder="NAME=value",
-                ),
-                field_of("record_episodes", record, section=RECORDING),
-                *frame_fields(known, MODE, LIMIT),
+                *self._option_fields(),
+                variables,
                 name_field(),
                 gpu_field(health),
                 *resource_fields(health),
@@ -109,6 +80,20 @@ class ScriptForm(LaunchForm):
                 ),
             ]
         )
+
+    def _option_fields(self) -> list[Field]:
+        """Those that the worker has a place for; the others are decided when the run starts."""
+        here: dict[str, dict[str, Any]] = {
+            "command": {"schema": {}},  # typed as a line, which `words` cuts
+            "cwd": {"placeholder": "your home"},
+        }
+        fields = fields_of(self._options, required=("command",))
+        return [replace(item, **here.get(item.name, {})) for item in fields]
+
+    @property
+    def _options(self) -> OptionSchemas:
+        known = script_options()
+        return {name: item for name, item in known.items() if option_text(item).section is not None}
 
     def rules(self, values: Mapping[str, Any]) -> Mapping[str, str]:
         found = dict(super().rules(values))
@@ -145,35 +130,26 @@ class ScriptForm(LaunchForm):
         return lambda: preview(prepared()[0])
 
     def _script(self) -> WatchedScript:
-        values = self.form.values()
-        variables = dict(line.split("=", 1) for line in values[VARIABLES] or ())
-        folder = values["cwd"] or "~"
+        values, changed = self.form.values(), self.form.changed_values()
+        settings = {name: changed[name] for name in self._options if name in changed}
+        folder = settings.get("cwd") or "~"
+        settings["cwd"] = os.path.expanduser(folder)  # noqa: PTH111 (a text, maybe no path at all)
         return WatchedScript(
-            tuple(self.words(values["command"] or "")),
+            tuple(self.words(settings.pop("command", ""))),
+            settings,
             name=values["run_name"] or "",
-            folder=os.path.expanduser(folder),  # noqa: PTH111 (a text that may be no path at all)
-            env_python=values["env_python"],
             cpus=values["cpus"],
             memory_mb=values["memory_mb"],
             use_gpu=values["use_gpu"],
-            is_compatible=values["compatibility"],
-            video_mode=values.get(MODE, "grid"),
-            slot=values.get("fastlane_slot") or 0,
-            grid_limit=self.form.changed_values().get(LIMIT),
-            is_recorded=values["record_episodes"],
             max_duration_s=values["max_duration_s"],
-            environment=variables,
+            environment=dict(line.split("=", 1) for line in values[VARIABLES] or ()),
         )
 
     def command_words(self) -> list[str]:
-        script = self._script()
-        changed = self.form.changed_values()
-        rules = SecrecyRules.here()
+        script, rules = self._script(), SecrecyRules.here()
         return watch_words(
             script,
-            video_mode=changed.get(MODE),
-            slot=changed.get("fastlane_slot"),
-            variables=[
+            [
                 name if rules.is_masked(name, value) else f"{name}={value}"
                 for name, value in script.environment.items()
             ],

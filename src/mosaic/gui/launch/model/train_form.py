@@ -6,11 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mosaic.contracts.catalogue import AlgorithmInfo
-from mosaic.contracts.learner import Mode, TrainRequest
+from mosaic.contracts.catalogue import HYPERPARAMETERS, AlgorithmInfo
+from mosaic.contracts.learner import TrainRequest
 from mosaic.front.command_line import train_words
 from mosaic.front.training_config import Training, parse_seeds, train_document
-from mosaic.gui.forms.model.fields import Choice, Field, FieldKind, field_of, sentence
+from mosaic.gui.forms.model.fields import (
+    Choice,
+    Field,
+    FieldKind,
+    field_of,
+    fields_of,
+    sentence,
+)
 from mosaic.gui.launch.model.field_lookup import field_values
 from mosaic.gui.launch.model.launch_form import (
     Document,
@@ -18,27 +25,28 @@ from mosaic.gui.launch.model.launch_form import (
     LaunchForm,
 )
 from mosaic.gui.launch.model.shared_fields import (
-    HYPERPARAMETERS,
     RUN,
+    TENSORBOARD_FOLDER,
     WANDB_KEY,
-    frame_fields,
     gpu_field,
     id_fields,
     name_field,
     queue_fields,
-    recording_fields,
+    request_options,
     resource_fields,
-    tracking_fields,
-    worker_fields,
+    tracking_options,
 )
-from mosaic.gui.state.compatibility import extras_of, fitting_algorithms, misfit
+from mosaic.gui.state.compatibility import (
+    extras_of,
+    fitting_algorithms,
+    flagged_extras_of,
+    misfit,
+)
 from mosaic.gui.state.targets import Operation
 from mosaic.gui.state.workbench_state import WorkbenchState
 
-MODE, LIMIT = "fastlane_video_mode", "fastlane_grid_limit"
-_TENSORBOARD_FOLDER = "tensorboard"
 # Parameters that have a control of their own, or are decided by one.
-_TAKEN = ("env_id", "total_timesteps", "seed", "cuda", "track", "tensorboard_dir", "exp_name")
+_TAKEN = ("env_id", "total_timesteps", "seed", "cuda", "track", TENSORBOARD_FOLDER, "exp_name")
 
 
 class TrainForm(LaunchForm):
@@ -115,29 +123,14 @@ class TrainForm(LaunchForm):
 
     def _fields(self, algo: Field, algorithm: AlgorithmInfo) -> list[Field]:
         parameters, health = algorithm.parameters, self.state.health
-        extras = extras_of(self.worker_info)
-        grouped = [
-            *recording_fields(parameters),
-            *tracking_fields(parameters, extras),
-            *frame_fields(extras, MODE, LIMIT),
-            name_field(),
-            *worker_fields(extras, Mode.TRAIN, known=TrainRequest.entries.values(), section=RUN),
-            *id_fields(),
-            gpu_field(health),
-            *resource_fields(health),
-            *queue_fields(),
-        ]
-        taken = {*_TAKEN, *(item.name for item in grouped)}
+        extras = request_options(extras_of(self.worker_info), TrainRequest)
+        own = {name: item for name, item in algorithm.options.items() if name not in _TAKEN}
+        fields = fields_of({**own, **extras, **tracking_options(parameters, extras)}, RUN)
         steps = parameters.get("total_timesteps", {"type": "integer", "minimum": 1})
         seed = parameters.get("seed", {}).get("default")
-        own = [
-            field_of(name, schema, section=HYPERPARAMETERS)
-            for name, schema in parameters.items()
-            if name not in taken
-        ]
         return [
             algo,
-            replace(field_of("total_timesteps", steps), title="Timesteps", help=""),
+            replace(field_of("total_timesteps", steps), title="Timesteps", help="", section=""),
             Field(
                 "seeds",
                 "Seeds",
@@ -146,8 +139,13 @@ class TrainForm(LaunchForm):
                 help="1..5 or 1,4,9: one run each, side by side",
                 placeholder="by chance",
             ),
-            *sorted(own, key=lambda item: item.kind is FieldKind.JSON),  # few ever need it
-            *grouped,
+            *(item for item in fields if item.section != RUN),
+            name_field(),
+            *(item for item in fields if item.section == RUN),
+            *id_fields(),
+            gpu_field(health),
+            *resource_fields(health),
+            *queue_fields(),
         ]
 
     # What it starts
@@ -224,7 +222,7 @@ class TrainForm(LaunchForm):
             if name in algorithm.parameters and name not in _TAKEN
         }
         if changed.get("tensorboard"):
-            found["tensorboard_dir"] = _TENSORBOARD_FOLDER
+            found[TENSORBOARD_FOLDER] = "tensorboard"
         return found
 
     def _extras(self, algorithm: AlgorithmInfo) -> dict[str, Any]:
@@ -249,7 +247,7 @@ class TrainForm(LaunchForm):
             seeds="" if is_one else self.form.value("seeds") or "",
             parameters=self._parameters(algorithm),
             extras=self._extras(algorithm),
-            schemas=extras_of(self.worker_info),
+            schemas=flagged_extras_of(self.worker_info),
             use_gpu=self.form.value("use_gpu"),
             variables=[WANDB_KEY] if changed.get("wandb_api_key") else [],
             name=changed.get("run_name"),

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from mosaic.contracts.capabilities import WorkerCapabilities
-from mosaic.contracts.options import in_order
+from mosaic.contracts.options import OptionSchemas, in_order
 from mosaic.front.command_line import worker_words
 from mosaic.front.training_config import WorkerRun, label, worker_document
-from mosaic.gui.forms.model.fields import field_of
+from mosaic.gui.forms.model.fields import fields_of
 from mosaic.gui.launch.model.launch_form import (
     Document,
     Footprint,
@@ -45,22 +45,17 @@ class WorkerForm(LaunchForm):
         return "env_id" in settings_of(self.worker_info)
 
     def refresh(self) -> None:
-        health, names = self.state.health, self._names()
+        health = self.state.health
         worker = self.worker_info
         schema = worker.capabilities.config_schema if worker and worker.capabilities else {}
         required = schema.get("required", ())
-        settings = settings_of(worker)
+        options = {
+            name: {"x-section": "" if place < _MOST_IN_SIGHT or name in required else _REST, **item}
+            for place, (name, item) in enumerate(self._options().items())
+        }
         self.form.set_fields(
             [
-                *(
-                    field_of(
-                        name,
-                        settings[name],
-                        section="" if place < _MOST_IN_SIGHT or name in required else _REST,
-                        is_required=name in required,
-                    )
-                    for place, name in enumerate(names)
-                ),
+                *fields_of(options, required=required),
                 name_field(),
                 gpu_field(health),
                 *resource_fields(health),
@@ -90,14 +85,15 @@ class WorkerForm(LaunchForm):
             retries=changed.get("retries"),
         )
 
-    def _names(self) -> list[str]:
+    def _options(self) -> OptionSchemas:
         taken = {"env_id", *_SET_AT_LAUNCH}
-        return [name for name in in_order(settings_of(self.worker_info)) if name not in taken]
+        known = in_order(settings_of(self.worker_info))
+        return {name: schema for name, schema in known.items() if name not in taken}
 
     def _settings(self) -> dict[str, Any]:
         changed = self.form.changed_values()
         chosen = {"env_id": self.state.env_id} if self.has_environment else {}
-        return {**chosen, **{name: changed[name] for name in self._names() if name in changed}}
+        return {**chosen, **{name: changed[name] for name in self._options() if name in changed}}
 
     @property
     def _capabilities(self) -> WorkerCapabilities:
