@@ -23,7 +23,7 @@ class ScriptConfig:
     )
     cwd: str | None = option(
         None,
-        help="where it runs",
+        help="the script is started here",
         editor="path",
         title="Folder",
         section="",
@@ -35,7 +35,7 @@ class ScriptConfig:
         help="what `python` means",
         editor="path",
         title="Interpreter",
-        section="Where it runs",
+        section="Interpreter and variables",
         order=1,
         placeholder="the one on the PATH",
         flag="--env-python",
@@ -44,7 +44,7 @@ class ScriptConfig:
         False,
         help="for scripts written before Gymnasium 1.0",
         title="Old Gymnasium",
-        section="Where it runs",
+        section="Interpreter and variables",
         order=2,
         flag="--compat",
     )

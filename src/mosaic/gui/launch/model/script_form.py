@@ -35,7 +35,7 @@ from mosaic.gui.launch.model.shared_fields import (
 from mosaic.gui.state.targets import Operation
 from mosaic.gui.state.workbench_state import WorkbenchState
 
-_PLACE = "Where it runs"
+_VARIABLES_SECTION = "Interpreter and variables"  # as the worker calls it
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
 
@@ -59,7 +59,7 @@ class ScriptForm(LaunchForm):
             "Environment variables",
             FieldKind.TEXT_LIST,
             help="NAME=value, one in each line",
-            section=_PLACE,
+            section=_VARIABLES_SECTION,
             placeholder="NAME=value",
         )
         self.form.set_fields(
