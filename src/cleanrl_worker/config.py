@@ -166,7 +166,7 @@ class WorkerExtras:
         minimum=0,
         title="Seed",
         order=5,
-        placeholder="that of the training",
+        placeholder="as trained",
         flag="--seed",
         modes=(EVALUATE,),
     )
