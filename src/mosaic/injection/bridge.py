@@ -20,6 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any
 
 from mosaic.contracts.ledger import (
@@ -41,6 +42,8 @@ _MAX_TEXT = 300  # characters: escaped, each may take twelve bytes
 _MAX_WAITING = 1000  # messages
 _RECORD_BYTES = RECORD.size
 _TICK_S = 0.5  # messages do not wait for it
+_PATIENCE_S = 0.05  # with a tick, of the thread that gives way for it
+_BUSY_S = 5.0  # until it does so again, where that was not enough
 _LAST_CHANCE_S = 0.3  # for a full pipe, when the script ends
 _MAX_RECORDED_STEPS = 128 * 2**20 // BYTES_PER_STEP  # that wait for a slow disk
 
@@ -75,6 +78,9 @@ class Bridge:
         # event does, and can be released anywhere, in a signal handler too.
         self._rest = threading.Lock()
         self._rest.acquire()
+        self._has_ticked = threading.Lock()  # released after each tick
+        self._has_ticked.acquire()
+        self._next_turn = 0.0
 
     def _open(self) -> int | None:
         try:
@@ -118,6 +124,24 @@ class Bridge:
             write_record(book.memory, offset, number, total, length, env, flags, EPISODE)
         else:
             self._ledger.episode_at(book, place, number, total, length, env, flags)
+        if monotonic() >= self._next_turn:
+            self._give_turn()
+
+    def _give_turn(self) -> None:
+        """The thread has the interpreter now, for as long as its tick takes.
+
+        By itself it would hardly ever get it from a script that lets go of it for a moment
+        thousands of times a second, as numpy's random numbers do: each time the thread wakes up
+        too late, and Python takes the interpreter away only from one who has kept it for five
+        milliseconds. Both pay for that, several per cent where episodes are short.
+        """
+        self._next_turn = monotonic() + _TICK_S
+        if self._thread is None:
+            return
+        self._has_ticked.acquire(blocking=False)
+        self._hurry()
+        if not self._has_ticked.acquire(timeout=_PATIENCE_S):
+            self._next_turn += _BUSY_S  # as with a slow disk: the script does not wait for that
 
     def _hand_over(self, number: int, recorded: Recorded | Series, steps: int) -> bool:
         """To the thread; False where that does not come after with writing."""
@@ -200,13 +224,16 @@ class Bridge:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         is_stopping = False
         while self._fd is not None and not is_stopping:
-            self._rest.acquire(timeout=_TICK_S)
+            # Episodes that end give it a turn sooner.
+            self._rest.acquire(timeout=2 * _TICK_S)
             is_stopping = self._is_stopping
             with contextlib.suppress(Exception):  # a watcher's error must not end the others' news
                 if self._on_tick is not None:
                     self._on_tick()
             self._record()
             self._send()
+            with contextlib.suppress(RuntimeError):  # nobody has waited for the one before
+                self._has_ticked.release()
         deadline = time.monotonic() + _LAST_CHANCE_S
         while self._fd is not None and not self._send():
             if time.monotonic() > deadline:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mosaic.fastlane.drawing import NO_GL
-from mosaic.fastlane.lane import Lane
 from mosaic.fastlane.settings import read_settings
 from mosaic.injection.bridge import Bridge
 from mosaic.injection.complaints import Complaints
 from mosaic.injection.episode_file import DEFAULT_LIMIT, EpisodeFile
+from mosaic.injection.lane_on_demand import LaneOnDemand
 from mosaic.injection.layers import Layers, Subclasses
 from mosaic.injection.variables import ATTEMPT, BRIDGE, COMPATIBILITY, RECORDING_LIMIT, RECORDINGS
 from mosaic.injection.vector_watch import VectorLayers
@@ -46,7 +46,7 @@ class HookSession:
         call_before_exit(self.bridge.close)
         self._noted: set[str] = set()
         settings = read_settings(variables)
-        lane = Lane(settings, self._no_view) if settings.is_on else None
+        lane = LaneOnDemand(settings, self._no_view) if settings.is_on else None
         is_recording = episode_file is not None
         watches = Watches(self.bridge, lane, self.note, is_recording=is_recording)
         self.watches = watches

@@ -7,9 +7,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from mosaic.fastlane.lane import Lane
 from mosaic.injection.bridge import Bridge
 from mosaic.injection.env_watch import NO_TAP, EnvWatch, inner_watch
+from mosaic.injection.lane_on_demand import LaneOnDemand
 from mosaic.injection.made_environment import (
     EnvironmentNames,
     NotRecordableError,
@@ -42,7 +42,7 @@ class Watches:
     def __init__(
         self,
         bridge: Bridge,
-        lane: Lane | None,
+        lane: LaneOnDemand | None,
         note: Callable[[str], None],
         *,
         is_recording: bool = False,
@@ -147,7 +147,10 @@ class Watches:
             self._lane.release(tap)
 
     def _tick(self) -> None:
-        """In the bridge's thread: how far the process is, and whether episodes end at all."""
+        """In the bridge's thread: how far the process is, whether episodes end at all, and whether
+        somebody watches."""
+        if self._lane is not None:
+            self._lane.look()
         steps, longest = self._steps_of_the_gone, 0
         for watches in (list(self.known.values()), list(self.vectors.values())):
             for watch in watches:

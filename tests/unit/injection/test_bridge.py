@@ -3,12 +3,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import mosaic.injection.bridge as bridge_module
 from mosaic.injection.bridge import Bridge
 from mosaic.watch.bridge import Ledgers
 from mosaic.watch.messages import Episode, Message, Metric, Progress
@@ -163,3 +165,36 @@ def test_after_its_end_it_can_be_used_again(reader: Reader) -> None:
         bridge.note(text)
         bridge.close()
     assert [message["text"] for message in reader.messages()] == ["one", "two"]
+
+
+def test_episodes_give_the_thread_a_turn_that_it_would_have_to_wait_for(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge_module, "_TICK_S", 60.0)
+    monkeypatch.setattr(bridge_module, "_PATIENCE_S", 10.0)
+    bridge = Bridge(str(reader.path))
+    ticks: list[None] = []
+    bridge.each_tick(lambda: ticks.append(None))
+    bridge.episode(1.0, 1, 0)
+    assert ticks == [None], "the tick was over before the script went on"
+    bridge.episode(1.0, 1, 0)
+    assert ticks == [None], "the next turn is a tick later"
+    bridge.close()
+
+
+def test_a_thread_that_is_busy_does_not_hold_up_the_script(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge_module, "_PATIENCE_S", 0.01)
+    bridge = Bridge(str(reader.path))
+    goes_on = threading.Event()
+
+    def tick() -> None:
+        goes_on.wait(10)
+
+    bridge.each_tick(tick)
+    for _ in range(1000):
+        bridge.episode(1.0, 1, 0)
+    assert not goes_on.is_set()
+    goes_on.set()
+    bridge.close()

@@ -57,6 +57,9 @@ class FakeLane:
         self.metrics = metrics
         return self.taps[-1]
 
+    def look(self) -> None:
+        """Nobody watches."""
+
     def release(self, tap: FakeTap) -> None:
         self.released.append(tap)
 
