@@ -54,7 +54,14 @@ class Layers:
         if written is None or original_method(written) is not written:
             return  # it has none of its own, or one that is followed
         original = as_function(written)
-        known, here = self._watches.known, sys._getframe
+        followed = self._usual_reset(original, is_innermost, skip)
+        if _names_and_defaults(original) != _names_and_defaults(followed):
+            followed = self._any_reset(original, is_innermost)
+        self._resets.add(followed.__code__)
+        kind.reset = replacement_for(written, followed)  # type: ignore[attr-defined]
+
+    def _any_reset(self, original: Step, is_innermost: bool) -> Any:
+        known = self._watches.known
         layers: Layers | None = self
 
         def reset(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -72,9 +79,15 @@ class Layers:
                 if watch is not None:
                     watch.is_resetting = False
 
+        return reset
+
+    def _usual_reset(self, original: Step, is_innermost: bool, skip: Skip | None) -> Any:
+        """The same, where arguments need not be gathered first, as fast as it can be: in many
+        environments episodes are short."""
+        known, here = self._watches.known, sys._getframe
+        layers: Layers | None = self
+
         def usual_reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
-            """The same, where arguments need not be gathered first, as fast as it can be: in many
-            environments episodes are short."""
             if layers is None:
                 return original(self, seed=seed, options=options)
             try:
@@ -118,10 +131,7 @@ class Layers:
             finally:
                 watch.is_resetting = False
 
-        is_usual = _names_and_defaults(original) == _names_and_defaults(usual_reset)
-        followed = usual_reset if is_usual else reset
-        self._resets.add(followed.__code__)
-        kind.reset = replacement_for(written, followed)  # type: ignore[attr-defined]
+        return usual_reset
 
     def follow_class_of(self, env: Any) -> None:
         """For one that is of no library, so that its classes are not known."""
