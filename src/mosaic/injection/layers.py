@@ -54,13 +54,15 @@ class Layers:
         if written is None or original_method(written) is not written:
             return  # it has none of its own, or one that is followed
         original = as_function(written)
-        followed = self._usual_reset(original, is_innermost, skip)
-        if _names_and_defaults(original) != _names_and_defaults(followed):
+        is_usual = _names_and_defaults(original) == _names_and_defaults(_usual_arguments)
+        if is_usual:
+            followed = self._usual_reset(original, is_innermost, skip)
+        else:
             followed = self._any_reset(original, is_innermost)
         self._resets.add(followed.__code__)
         kind.reset = replacement_for(written, followed)  # type: ignore[attr-defined]
 
-    def _any_reset(self, original: Step, is_innermost: bool) -> Any:
+    def _any_reset(self, original: Step, is_innermost: bool) -> Step:
         known = self._watches.known
         layers: Layers | None = self
 
@@ -81,13 +83,13 @@ class Layers:
 
         return reset
 
-    def _usual_reset(self, original: Step, is_innermost: bool, skip: Skip | None) -> Any:
+    def _usual_reset(self, original: Step, is_innermost: bool, skip: Skip | None) -> Step:
         """The same, where arguments need not be gathered first, as fast as it can be: in many
         environments episodes are short."""
         known, here = self._watches.known, sys._getframe
         layers: Layers | None = self
 
-        def usual_reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
+        def reset(self: Any, *, seed: Any = None, options: Any = None) -> Any:
             if layers is None:
                 return original(self, seed=seed, options=options)
             try:
@@ -118,6 +120,7 @@ class Layers:
                         if frame is None and not watch.is_kept_for_evaluation:
                             purposes.has_trained, is_evaluation = True, False
                         else:
+                            frame = None  # the script's, which an error would keep alive
                             is_evaluation = purposes.is_evaluation(watch.is_kept_for_evaluation, 2)
                     layers._watches.begun += 1
                     watch.start_episode(is_evaluation, seed, options)
@@ -131,7 +134,7 @@ class Layers:
             finally:
                 watch.is_resetting = False
 
-        return usual_reset
+        return reset
 
     def follow_class_of(self, env: Any) -> None:
         """For one that is of no library, so that its classes are not known."""
@@ -364,6 +367,10 @@ def as_function(method: Any) -> Step:
 
 def _takes_only_an_action(step: Step) -> bool:
     return _names_and_defaults(step) == _names_and_defaults(_one_action)
+
+
+def _usual_arguments(self: Any, *, seed: Any = None, options: Any = None) -> None:
+    """A reset takes these and nothing else."""
 
 
 def _one_action(self: Any, action: Any) -> None:
