@@ -62,6 +62,20 @@ def test_a_checkpoint_is_evaluated_by_the_form(person: Person, trained: list[str
     assert person.record(run_id).progress.episodes == 5
 
 
+def test_the_run_that_is_selected_is_evaluated_not_the_newest(
+    person: Person, trained: list[str]
+) -> None:
+    """In a fresh window, whose form has not been asked for a policy yet."""
+    older = min(trained)  # ids are ordered by time
+    person.select_run(older)
+    person.choose("Run", "Evaluate…")
+    person.see(lambda: person.launch.policies.combo.currentData() == older)
+    known = person.known_runs
+    person.start()
+    lineage = person.record(person.see_new_run(known)).lineage
+    assert lineage is not None and lineage.parent_run == older
+
+
 def test_the_best_episode_is_replayed_and_is_identical(
     person: Person, daemon: DaemonHarness, trained: list[str]
 ) -> None:
