@@ -58,6 +58,7 @@ class VideoReader:
         """Raises DependencyError without PyAV, StoreError for what is no whole video."""
         self.path = path
         self._lock = threading.Lock()
+        self._is_closed = False
         with _readable_errors(path):
             # By descriptor and as the one format its name says: a playlist that calls itself a
             # video would lead to other files.
@@ -81,18 +82,15 @@ class VideoReader:
         self._frames: Iterator[Any] = self._container.decode(self._stream)
 
     def read(self, most: int, width: int = _MOST_WIDTH) -> list[VideoFrame]:
-        """The next frames; none at the end."""
-        found: list[VideoFrame] = []
+        """The next frames; none at the end, and none after `close`."""
         with self._lock, _readable_errors(self.path):
-            for frame in self._frames:
-                found.append(VideoFrame(float(frame.time or 0.0), _picture(frame, width)))
-                if len(found) >= most:
-                    break
-        return found
+            return self._next(most, width)
 
     def read_from(self, at_s: float, most: int) -> list[VideoFrame]:
-        """From the frame on that is seen at that time."""
+        """From the frame on that is seen at that time; none after `close`."""
         with self._lock, _readable_errors(self.path):
+            if self._is_closed:
+                return []
             ticks = int(max(0.0, at_s) / self._stream.time_base)
             self._container.seek(ticks, stream=self._stream)  # the key frame before it
             self._frames = self._container.decode(self._stream)
@@ -105,12 +103,25 @@ class VideoReader:
             else:
                 following = [last] if last is not None else []
             found = [VideoFrame(float(one.time or 0.0), _picture(one)) for one in following]
-        return found + (self.read(most - len(found)) if len(found) < most else [])
+            # Without letting go of the lock: it would crash to read what was closed in between.
+            return found + self._next(most - len(found), _MOST_WIDTH)
 
     def close(self) -> None:
+        """Waits for whoever is reading; who comes later is given nothing."""
         with self._lock:
+            self._is_closed = True
             self._container.close()
             self._file.close()
+
+    def _next(self, most: int, width: int) -> list[VideoFrame]:
+        found: list[VideoFrame] = []
+        if most <= 0 or self._is_closed:
+            return found
+        for frame in self._frames:
+            found.append(VideoFrame(float(frame.time or 0.0), _picture(frame, width)))
+            if len(found) >= most:
+                break
+        return found
 
     def _length(self) -> float:
         stream = self._stream

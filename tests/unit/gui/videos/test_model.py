@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,19 @@ def test_a_video_is_read_to_its_end_and_from_any_place(tmp_path: Path) -> None:
     assert len(again) == 4 and again[0].at_s == pytest.approx(1.5)
     assert len(reader.read_from(99.0, 4)) == 1  # the last picture
     reader.close()
+
+
+def test_a_reader_that_is_closed_while_others_read_gives_them_what_is_whole(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "v.mp4", frames=30, fps=10)
+    for _ in range(5):
+        reader = VideoReader(path)
+        with ThreadPoolExecutor(4) as pool:
+            reading = [pool.submit(reader.read_from, 0.2 * place, 12) for place in range(12)]
+            reading[0].result()
+            reader.close()
+            counts = {len(each.result()) for each in reading}
+        assert counts <= {0, *range(8, 13)}  # all of them, up to the end, or nothing
+        assert reader.read(4) == reader.read_from(0.0, 4) == []
 
 
 def test_the_first_picture_is_small_and_the_size_is_known(tmp_path: Path) -> None:
