@@ -41,6 +41,7 @@ _STDOUT = 1
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+|\?)")
 _UNFINISHED = re.compile(r"(\d+) +(\w+)\((.*?),? *<unfinished \.\.\.>$")
 _RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>,? ?(.*)$")
+_FORKED = re.compile(r"\d+ +(?:v?fork\(|<\.\.\. v?fork resumed>)\) += (\d+)")
 _QUOTED = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 
 
@@ -78,9 +79,20 @@ def record(writer: str, root: Path) -> Recording:
 
 def followed(lines: Iterable[str], tree: FollowedTree) -> Recording:
     """What the lines that strace wrote say about a folder."""
-    for call in _calls(lines, tree):
+    lines = list(lines)
+    others = _other_processes(lines)
+    own = (line for line in lines if line.split(" ", 1)[0] not in others)
+    for call in _calls(own, tree):
         _follow(tree, call)
     return tree.recording
+
+
+def _other_processes(lines: Iterable[str]) -> set[str]:
+    """Programs that the writer started, such as `ldconfig` when a CUDA build of torch is imported.
+
+    They have descriptors of their own, and they begin before the call that starts them ends.
+    """
+    return {match[1] for match in map(_FORKED.match, lines) if match}
 
 
 @functools.cache
@@ -174,7 +186,7 @@ def _follow(tree: FollowedTree, call: Call) -> None:
             tree.remove(None, _text(arguments[0]))
         case "unlinkat":
             tree.remove(_folder(arguments[0]), _text(arguments[1]))
-        case "fcntl" | "mmap":
+        case "fcntl" | "mmap" | "fork" | "vfork":
             pass
         case _:
             raise NotImplementedError(f"a writer that calls {name}{arguments}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.crash_states.followed_tree import FollowedTree
-from tests.crash_states.operations import Sync, Write
+from tests.crash_states.operations import Said, Sync, Write
 from tests.crash_states.power_cut import RUBBISH, Effort, power_cuts, undisturbed
 from tests.crash_states.recorder import followed
 
@@ -158,3 +158,18 @@ def test_calls_that_threads_interrupt_are_put_together_again(tmp_path: Path) -> 
     assert written.data == b"ab"
     assert isinstance(sync, Sync)
     assert sync.covers == 1, "only the file's name was there when it began"
+
+
+def test_a_program_that_the_writer_starts_has_descriptors_of_its_own(tmp_path: Path) -> None:
+    path = "".join(f"\\x{byte:02x}" for byte in str(tmp_path / "file").encode())
+    lines = [
+        f'7 openat(AT_FDCWD, "{path}", O_RDWR|O_CREAT, 0600) = 3',
+        "7 vfork( <unfinished ...>",
+        "8 close(3) = 0",
+        '8 write(1, "\\x61", 1) = 1',
+        "7 <... vfork resumed>) = 8",
+        '7 write(3, "\\x62", 1) = 1',
+    ]
+    recording = followed(lines, FollowedTree(tmp_path))
+    assert undisturbed(recording).content("file") == b"b"
+    assert not any(isinstance(operation, Said) for operation in recording.operations)
