@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.errors import ConfigError
 from mosaic.gui.application import Application
 from mosaic.gui.services.unexpected_errors import UnexpectedErrors
@@ -33,6 +36,10 @@ def shown(qtbot: QtBot, lonely: Application) -> Application:
     lonely.window.activateWindow()
     qtbot.waitUntil(lonely.window.isActiveWindow, timeout=WAIT_MS)
     return lonely
+
+
+def over_run(name: str) -> RunRecord:
+    return replace(new_run(name).record, state=RunState.TERM, outcome=Outcome.SUCCEEDED)
 
 
 def titles(application: Application, menu: str) -> list[str]:
@@ -220,6 +227,62 @@ def test_the_palette_gives_the_focus_back(qtbot: QtBot, shown: Application) -> N
     assert palette.isVisible()
     qtbot.keyClick(palette.field, Qt.Key.Key_Escape)
     assert not palette.isVisible() and shown.window.header.search_button.hasFocus()
+
+
+def test_the_palette_says_why_something_is_not_possible_now(
+    qtbot: QtBot, shown: Application
+) -> None:
+    over = over_run("alpha")
+    shown.state.runs.update([over])
+    shown.state.select([over.run_id])
+    said: list[Notice] = []
+    shown.state.said.connect(said.append)
+    open_palette(qtbot, shown)
+    palette = shown.window.palette_overlay
+    qtbot.keyClicks(palette.field, "pause")
+    (item,) = [item for item in palette.shown if item.key == "run.pause"]
+    assert item.problem == "alpha is over"
+    place = palette.shown.index(item)
+    told = palette.model.index(place).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "not possible now: alpha is over" in told
+    for _ in range(place):
+        qtbot.keyClick(palette.field, Qt.Key.Key_Down)
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: bool(said), timeout=WAIT_MS)
+    assert said[0].text == "Pause: alpha is over"
+
+
+def test_question_mark_lists_the_keys_of_replay_and_play(
+    qtbot: QtBot, shown: Application
+) -> None:
+    shown.workbench.commands.trigger("help.shortcuts")
+    words = {item.text() for item in shown.window.shortcuts_overlay.findChildren(QLabel)}
+    assert {"Replay", "Play", "Play in a loop", "Take over from the policy, hand back"} <= words
+    assert {"Space", "Esc Esc", "L"} <= words
+
+
+def test_escape_closes_one_thing_at_a_time_and_keeps_the_selection(
+    qtbot: QtBot, shown: Application
+) -> None:
+    window, state = shown.window, shown.state
+    run = over_run("alpha")
+    state.runs.update([run])
+    state.select([run.run_id])
+    state.compare([run.run_id])
+    state.say(Notice("something", seconds=0))
+    window.runs_panel.table.setFocus()
+    shown.workbench.commands.trigger("help.palette")
+    closed: list[Callable[[], bool]] = [
+        lambda: not window.palette_overlay.isVisible(),
+        lambda: state.page is Page.LIVE,
+        lambda: not window.snackbar.isVisible(),
+        lambda: True,
+    ]
+    for number, is_closed in enumerate(closed):
+        assert number == len(closed) - 1 or not is_closed()
+        qtbot.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Escape)
+        assert is_closed(), number
+        assert state.selection == (run.run_id,)
 
 
 def test_choosing_a_file_does_not_block(qtbot: QtBot, shown: Application) -> None:

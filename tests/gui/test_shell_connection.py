@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
@@ -30,6 +31,31 @@ def test_the_header_tells_what_the_daemon_has(qtbot: QtBot, application: Applica
     assert header.cpus.text() == "CPU 64/64"
     qtbot.waitUntil(lambda: "B" in header.disk.text(), timeout=WAIT_MS)
     assert not application.window.banner.isVisible()
+
+
+def test_a_window_that_looks_for_its_daemon_is_calm(
+    qtbot: QtBot, qapp: QApplication, tmp_path: Path
+) -> None:
+    """Nothing is red before a connection has really failed for a while."""
+    home = Home(tmp_path)
+    home.create()
+    application = Application(qapp, home, lambda: AsyncTrainerClient(home, autostart=False))
+    seen: list[Connection] = []
+    application.state.connection_changed.connect(lambda name: seen.append(Connection(name)))
+    application.start()
+    window = application.window
+    try:
+        qtbot.waitUntil(lambda: application.state.connection_problem != "", timeout=WAIT_MS)
+        assert application.state.connection is Connection.CONNECTING
+        assert not window.banner.isVisible()
+        assert window.launch_panel.footer.status.text() == "connecting to the daemon …"
+        assert window.launch_panel.footer.status.property("role") == "caption"
+        assert "connecting" in window.header.daemon.text()
+        wait_for(qtbot, application, Connection.LOST)
+        assert window.banner.isVisible()
+        assert Connection.LOST not in seen[:-1]
+    finally:
+        application.close()
 
 
 def test_a_killed_daemon_is_told_and_its_return_too(

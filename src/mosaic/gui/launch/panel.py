@@ -21,6 +21,7 @@ from mosaic.gui.launch.roster_view import RosterView
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PolicyTarget
+from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.widgets.choosers import Segmented
 from mosaic.gui.widgets.roles import with_role
 from mosaic.wire.answers import Submission
@@ -344,6 +345,8 @@ class LaunchPanel(QWidget):
         button = form.button if is_agent else _PLAY[self._state.mode]
         if self.launcher.is_busy:
             self.footer.show_busy(f"{button}…", "asking the daemon…")
+        elif self._state.connection is Connection.CONNECTING:
+            self.footer.show_busy(button, "connecting to the daemon …")
         elif problem is not None:
             self.footer.show_problem(button, problem.text)
         else:

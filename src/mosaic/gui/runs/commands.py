@@ -253,11 +253,7 @@ class RunCommands:
         for action in ACTION_MENU:
             if action is not None:
                 problem = selection_problem(action, records, able)
-                command = self._commands[action.value]
-                command.setEnabled(not problem)
-                look = ACTION_LOOKS[action]
-                title = f"{look.title} ({look.shortcut})" if look.shortcut else look.title
-                command.setToolTip(f"{title}\n{problem}" if problem else title)
+                self._commands.set_problem(action.value, problem)
 
     def _on_runs_changed(self, changed: frozenset[str]) -> None:
         if not changed.isdisjoint(self._workbench.state.selection):

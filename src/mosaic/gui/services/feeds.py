@@ -20,6 +20,8 @@ from mosaic.wire.answers import Health
 _HEALTH_MS = 1000
 # Longer than any answer of a living daemon takes, shorter than a person would wait.
 _SILENCE_S = 2.0
+# A daemon that is being started, or started again, does not answer at first: that is no news yet.
+_PATIENCE_FIRST_S, _PATIENCE_S = 15.0, 3.0
 # Runs that somebody else deleted are noticed only by listing all.
 _RELOAD_S = 60.0
 _DETAILS_MS = 1000
@@ -38,6 +40,7 @@ class Feeds(QObject):
         self._details: Task | None = None
         self._asked_at = self._listed_at = 0.0
         self._has_connected = False
+        self._missed_since: float | None = None  # when the daemon answered last, or was asked first
         self._health_timer = self._timer(_HEALTH_MS, self._on_health_due)
         # A run that reports ten times a second has its details read once.
         self._details_timer = self._timer(_DETAILS_MS, self._read_details)
@@ -60,6 +63,7 @@ class Feeds(QObject):
     def reconnect(self) -> None:
         """Also starts a daemon that was stopped on purpose: somebody wants it."""
         self._has_connected = False
+        self._missed_since = None
         self._state.set_connection(Connection.CONNECTING)
         self._on_health_due()
 
@@ -116,6 +120,7 @@ class Feeds(QObject):
         was_online = self._state.connection is Connection.ONLINE
         is_new = not self._has_connected
         self._has_connected = True
+        self._missed_since = None
         self._state.set_health(health)
         self._state.set_connection(Connection.ONLINE)
         is_old = time.monotonic() - self._listed_at > _RELOAD_S
@@ -133,11 +138,16 @@ class Feeds(QObject):
             )
 
     def _lose(self, problem: str) -> None:
-        connection = Connection.LOST if self._has_connected else Connection.CONNECTING
-        self._state.set_connection(connection, problem)
+        """Calm at first: only a connection that has failed for a while is lost."""
+        now = time.monotonic()
+        if self._missed_since is None:
+            self._missed_since = now
+        patience_s = _PATIENCE_S if self._has_connected else _PATIENCE_FIRST_S
+        is_lost = now - self._missed_since > patience_s
+        self._state.set_connection(Connection.LOST if is_lost else Connection.CONNECTING, problem)
 
     def _on_failed(self, error: MosaicError) -> None:
-        self._state.set_connection(Connection.LOST, error.message)
+        self._lose(error.message)
 
     # The leading run's whole record
 

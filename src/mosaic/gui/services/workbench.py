@@ -29,6 +29,7 @@ class Commands:
         self._actions: dict[str, QAction] = {}
         self._menus: dict[str, str] = {}
         self._icons: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         theme.changed.connect(self._draw_icons)
 
     def add(
@@ -69,6 +70,22 @@ class Commands:
 
     def menu_of(self, id: str) -> str:
         return self._menus[id]
+
+    def set_problem(self, id: str, problem: str) -> None:
+        """Why it cannot be done now, for its tool tip and the palette; empty: it can."""
+        action = self._actions[id]
+        action.setEnabled(not problem)
+        self._problems[id] = problem
+        keys = action.shortcut().toString(QKeySequence.SequenceFormat.PortableText)
+        title = action.text().replace("&", "")
+        told = f"{title} ({keys})" if keys else title
+        action.setToolTip(f"{told}\n{problem}" if problem else told)
+
+    def problem_of(self, id: str) -> str:
+        """Empty where it can be done."""
+        if self._actions[id].isEnabled():
+            return ""
+        return self._problems.get(id) or "It cannot be done now"
 
     def trigger(self, id: str) -> None:
         self._actions[id].trigger()

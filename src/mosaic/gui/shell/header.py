@@ -67,6 +67,17 @@ class Header(QWidget):
         self.disk.setText(texts.disk_text(None))
         self._draw()
 
+    def fit(self, room: int) -> None:
+        """What the menus leave: where it is little, the least important figures are left out."""
+        figures = (self.gpus, self.disk, self.cpus)  # the first to go stands first
+        for figure in figures:
+            figure.show()
+        self._keys.show()
+        for part in (self._keys, *figures):
+            if self.sizeHint().width() <= room:
+                return
+            part.hide()
+
     def showEvent(self, event: QShowEvent) -> None:
         self._timer.start()
         self._read_disk()

@@ -10,6 +10,7 @@ from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.runs.panel import RunsPanel
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.shell.docks import DockShares, FullScreen
+from mosaic.gui.shell.folding import Folding, SidePanel
 from mosaic.gui.shell.header import ConnectionBanner, Header, Menus
 from mosaic.gui.shell.overlays import AboutOverlay, ConsentOverlay, ShortcutsOverlay
 from mosaic.gui.shell.palette import CommandPalette
@@ -21,8 +22,11 @@ from mosaic.gui.state.targets import Page
 from mosaic.gui.widgets.roles import with_role
 
 FIRST_SIZE = (1280, 800)
+LEAST_SIZE = (760, 424)  # folded; three columns would not let it become narrow enough to fold
 _LEAST_LEFT = 292  # less would cut the form off
+_LEAST_CENTRE = (400, 220)
 _EDGE = 8
+_BESIDE_MENU = 24  # its padding, as the style sheet has it, and what Qt leaves between two
 # Counts up when docks change, so that an old arrangement is not forced on them.
 _LAYOUT_VERSION = 1
 
@@ -37,7 +41,9 @@ class MainWindow(QMainWindow):
         self.setObjectName("window")
         self.setWindowTitle("MOSAIC")
         self._docks: DockShares | None = None  # while it is empty
+        self._header: Header | None = None
         self.full_screen = FullScreen(self)
+        self.setMinimumSize(*LEAST_SIZE)
         self.resize(*FIRST_SIZE)
 
     def fill(self, workbench: Workbench) -> None:
@@ -53,16 +59,22 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         areas = Qt.DockWidgetArea
-        self.launch_dock = self._dock("Agent", self.launch_panel, areas.LeftDockWidgetArea)
+        self.stage.setMinimumSize(*_LEAST_CENTRE)
+        side = SidePanel(self.launch_panel)
+        self.launch_dock = self._dock("Agent", side, areas.LeftDockWidgetArea)
         self.tabs_dock = self._dock("Run", self.tabs_panel, areas.RightDockWidgetArea)
         self.runs_dock = self._dock("Runs", self.runs_panel, areas.BottomDockWidgetArea)
         self.launch_dock.setMinimumWidth(_LEAST_LEFT)
         self._docks = DockShares(self, self.launch_dock, self.tabs_dock, self.runs_dock)
+        self.folding = Folding(self, side, self.launch_dock, self.tabs_dock, self.tabs_panel)
+        self.folding.follow(workbench.state)
+        self.folding.changed.connect(self._give_centre_edges)
         self._restore()
         self._add_commands()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.full_screen.leave()  # a window opens as it was before
+        self.folding.unfold()
         settings = self._workbench.settings
         settings.setValue("window/geometry", self.saveGeometry())
         settings.setValue("window/docks", self.saveState(_LAYOUT_VERSION))
@@ -82,14 +94,24 @@ class MainWindow(QMainWindow):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        if self._header is not None:
+            self._fit_header(self._header)
         if self._docks is not None and not self.full_screen.is_on:
+            self.folding.fit(event.size())
             self._docks.fit(event.size())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self.full_screen.is_on:
-            self.full_screen.leave()
-        elif event.key() != Qt.Key.Key_Escape or not self._workbench.state.leave_page():
+        if event.key() != Qt.Key.Key_Escape:
             super().keyPressEvent(event)
+        else:
+            self.close_topmost()
+
+    def close_topmost(self) -> None:
+        """What Escape does where no widget needs it: one thing at a time, never the selection."""
+        if self.full_screen.is_on:
+            self.full_screen.leave()
+        elif not self._workbench.state.leave_page():
+            self.snackbar.dismiss()
 
     def _centre(self) -> QWidget:
         centre = with_role(QWidget(), "plain")
@@ -99,6 +121,15 @@ class MainWindow(QMainWindow):
         layout.addWidget(self.banner)
         layout.addWidget(self.stage, 1)
         return centre
+
+    def _give_centre_edges(self) -> None:
+        """Where no dock stands beside it, the centre keeps the distance to the window's edge."""
+        layout = self.centralWidget().layout()
+        assert layout is not None
+        left, right = (
+            _EDGE if dock.isHidden() else 0 for dock in (self.launch_dock, self.tabs_dock)
+        )
+        layout.setContentsMargins(left, 0, right, 0)
 
     def _dock(self, title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
         dock = QDockWidget(title, self)
@@ -126,8 +157,7 @@ class MainWindow(QMainWindow):
         workbench.state.consent_asked.connect(self.consent_overlay.ask)
         parts = WindowParts(
             window=self,
-            launch_dock=self.launch_dock,
-            tabs_dock=self.tabs_dock,
+            folding=self.folding,
             runs_dock=self.runs_dock,
             tabs_panel=self.tabs_panel,
             full_screen=self.full_screen,
@@ -143,6 +173,14 @@ class MainWindow(QMainWindow):
         self.menus = Menus(bar, workbench.commands)
         self.header = Header(workbench)
         bar.setCornerWidget(self.header, Qt.Corner.TopRightCorner)
+        self._header = self.header
+        self._fit_header(self.header)
+
+    def _fit_header(self, header: Header) -> None:
+        bar = self.menuBar()
+        # Not by their places: a menu that has no room has none.
+        texts = (bar.fontMetrics().horizontalAdvance(action.text()) for action in bar.actions())
+        header.fit(self.width() - sum(width + _BESIDE_MENU for width in texts) - 2 * _EDGE)
 
     def _show_doctor(self) -> None:
         from mosaic.gui.welcome.page import WelcomePage

@@ -19,6 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic import __version__
+from mosaic.gui.play.model import keys as play_keys
+from mosaic.gui.replay import keys as replay_keys
 from mosaic.gui.services.workbench import MENUS, Commands
 from mosaic.gui.shell.model.shortcut_rows import ShortcutRow, columns, shortcut_rows
 from mosaic.gui.state.notices import EXPLANATION, NO, YES, ConsentQuestion
@@ -189,6 +191,8 @@ class ConsentOverlay(Overlay):
 
 _SHORTCUTS_WIDTH, _EDGE = 760, 32
 _ELSEWHERE = "Everywhere"
+# Keys that a page of the centre has for itself, while it is shown.
+_PAGE_KEYS = {"Replay": replay_keys.KEY_ROWS, "Play": play_keys.key_rows()}
 
 
 class ShortcutsOverlay(Overlay):
@@ -231,8 +235,11 @@ class ShortcutsOverlay(Overlay):
             )
             for action in self._commands
         ]
+        keys += [
+            (page, text, sign) for page, rows in _PAGE_KEYS.items() for text, sign in rows
+        ]
         groups = shortcut_rows(keys, _ELSEWHERE)
-        order = [name for name in (*MENUS, _ELSEWHERE) if name in groups]
+        order = [name for name in (*MENUS, _ELSEWHERE, *_PAGE_KEYS) if name in groups]
         content = with_role(QWidget(), "plain")
         across = QHBoxLayout(content)
         across.setContentsMargins(0, 0, 8, 0)

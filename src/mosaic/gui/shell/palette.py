@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.shell.model.palette_search import PaletteItem, PaletteKind, palette_items, search
 from mosaic.gui.shell.overlays import Overlay
+from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, Page
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.theme.tokens import GAP, RADIUS
@@ -63,7 +64,8 @@ class PaletteModel(QAbstractListModel):
             return self.items[index.row()].title
         if role == Qt.ItemDataRole.AccessibleTextRole:
             item = self.items[index.row()]
-            return f"{item.kind.value}: {item.title} {item.detail}"
+            told = f"{item.kind.value}: {item.title} {item.detail}"
+            return f"{told}, not possible now: {item.problem}" if item.problem else told
         return None
 
 
@@ -92,12 +94,13 @@ class PaletteDelegate(QStyledItemDelegate):
         room.setLeft(picture.right() + GAP)
         metrics = painter.fontMetrics()
         room.setRight(room.right() - self._draw_hint(painter, item, room, metrics))
-        painter.setPen(QColor(palette.text))
+        painter.setPen(QColor(palette.muted if item.problem else palette.text))
         title = metrics.elidedText(item.title, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, title)
         room.setLeft(room.left() + metrics.horizontalAdvance(title) + GAP)
         painter.setPen(QColor(palette.muted))
-        detail = metrics.elidedText(item.detail, Qt.TextElideMode.ElideRight, room.width())
+        told = item.problem or item.detail
+        detail = metrics.elidedText(told, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, detail)
         painter.restore()
 
@@ -191,12 +194,17 @@ class CommandPalette(Overlay):
         commands = self._workbench.commands
         found = []
         for action in commands:
-            if action.isEnabled() and action is not commands["help.palette"]:
-                menu = commands.menu_of(action.objectName())
-                keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-                title = action.text().replace("&", "")
+            if action is not commands["help.palette"]:
+                id = action.objectName()
                 found.append(
-                    PaletteItem(PaletteKind.COMMAND, action.objectName(), title, menu, keys)
+                    PaletteItem(
+                        PaletteKind.COMMAND,
+                        id,
+                        action.text().replace("&", ""),
+                        commands.menu_of(id),
+                        action.shortcut().toString(QKeySequence.SequenceFormat.NativeText),
+                        problem=commands.problem_of(id),
+                    )
                 )
         return found
 
@@ -242,6 +250,9 @@ class CommandPalette(Overlay):
 
     def _perform(self, item: PaletteItem) -> None:
         state = self._workbench.state
+        if item.kind is PaletteKind.COMMAND and self._workbench.commands.problem_of(item.key):
+            state.say(Notice(item.refusal))
+            return
         match item.kind:
             case PaletteKind.COMMAND:
                 self._workbench.commands.trigger(item.key)

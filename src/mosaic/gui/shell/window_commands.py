@@ -15,6 +15,7 @@ import mosaic
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.shell.docks import FullScreen
+from mosaic.gui.shell.folding import Folding, Side
 from mosaic.gui.shell.overlays import AboutOverlay, ShortcutsOverlay
 from mosaic.gui.shell.palette import CommandPalette
 from mosaic.gui.shell.tabs_panel import TabsPanel
@@ -28,8 +29,7 @@ class WindowParts:
     """The parts of the window that its own commands move."""
 
     window: QMainWindow
-    launch_dock: QDockWidget
-    tabs_dock: QDockWidget
+    folding: Folding
     runs_dock: QDockWidget
     tabs_panel: TabsPanel
     full_screen: FullScreen
@@ -85,12 +85,9 @@ class WindowCommands:
             shortcut="F",
             icon="fullscreen",
         )
-        for name, title, dock, keys in (
-            ("agent", "Agent panel", parts.launch_dock, "Ctrl+B"),
-            ("runs", "Runs panel", parts.runs_dock, "Ctrl+J"),
-            ("run", "Run panel", parts.tabs_dock, "Ctrl+Alt+B"),
-        ):
-            self._add_dock(name, title, dock, keys)
+        self._add_side("agent", "Agent panel", Side.FORM, "Ctrl+B")
+        self._add_dock("runs", "Runs panel", parts.runs_dock, "Ctrl+J")
+        self._add_side("run", "Run panel", Side.RUN, "Ctrl+Alt+B")
         group = QActionGroup(parts.window)
         for name in themes.NAMES:
             action = add(
@@ -102,6 +99,23 @@ class WindowCommands:
             )
             group.addAction(action)
             action.setChecked(self._workbench.theme.name == name)
+
+    def _add_side(self, name: str, title: str, side: Side, keys: str) -> None:
+        folding = self._parts.folding
+        action = self._workbench.commands.add(
+            f"view.dock.{name}",
+            title,
+            partial(folding.toggle, side),
+            menu="View",
+            shortcut=keys,
+            is_checkable=True,
+        )
+
+        def show_state() -> None:
+            action.setChecked(folding.is_shown(side))
+
+        show_state()
+        folding.changed.connect(show_state)
 
     def _add_dock(self, name: str, title: str, dock: QDockWidget, keys: str) -> None:
         shown = dock.toggleViewAction()

@@ -18,6 +18,7 @@ from mosaic.gui.play.model.keys import (
     action_space_text,
     atari_map,
     key_map_of,
+    key_rows,
     page_keys,
 )
 
@@ -194,3 +195,9 @@ def test_the_page_leaves_the_game_its_keys() -> None:
             page = page_keys(key_map, True)
             assert not key_map.keys & set(page), info.id
             assert {PlayAction.RESET, PlayAction.TAKE_OVER, PlayAction.END} <= {*page.values()}
+
+
+def test_every_key_of_the_page_itself_is_told() -> None:
+    told = dict((keys, text) for text, keys in key_rows())
+    assert set(told) == {"Space", ".", "-", "+", "R", "N", "T", "?", "Esc Esc"}
+    assert all(told.values())

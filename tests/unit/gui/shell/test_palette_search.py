@@ -93,3 +93,11 @@ def test_ten_thousand_runs_are_searched_without_lag() -> None:
         assert len(search(query, items)) <= 50
         slowest = max(slowest, time.perf_counter() - began)
     assert slowest < 0.5  # a tenth of it on an idle machine
+
+
+def test_what_cannot_be_done_now_is_found_too_behind_what_can() -> None:
+    can = PaletteItem(PaletteKind.COMMAND, "a", "Stop now")
+    cannot = PaletteItem(PaletteKind.COMMAND, "b", "Stop…", problem="the run is over")
+    assert search("stop", [cannot, can]) == [can, cannot]
+    assert cannot.refusal == "Stop: the run is over"
+    assert palette_items(WorkbenchState(), [cannot, can])[:2] == [can, cannot]

@@ -16,6 +16,7 @@ KEY_SIGNS = {
     "down": "↓",
     "space": "Space",
     "enter": "Enter",
+    "esc": "Esc",
 }
 
 
@@ -309,6 +310,28 @@ def page_keys(keys: KeyMap | NotPlayable | None, is_acting: bool) -> dict[str, P
     }
     found[next(key for key in _PAUSE_KEYS if key not in taken)] = PlayAction.PAUSE
     return {key: action for key, action in found.items() if key not in taken}
+
+
+_PAGE_WORDS = {
+    PlayAction.PAUSE: "Pause, continue",
+    PlayAction.STEP: "One step",
+    PlayAction.SLOWER: "Slower",
+    PlayAction.FASTER: "Faster",
+    PlayAction.RESET: "New episode",
+    PlayAction.NEW_SEED: "New episode with another seed",
+    PlayAction.TAKE_OVER: "Take over from the policy, hand back",
+    PlayAction.KEYS: "Show the keys of the game",
+    PlayAction.END: "End the session",
+}
+
+
+def key_rows() -> tuple[tuple[str, str], ...]:
+    """The page's own keys as people read them; a game that needs one of them itself comes first."""
+    keys: dict[PlayAction, str] = {}
+    for key, action in page_keys(None, is_acting=False).items():
+        keys.setdefault(action, key_sign(key))
+    keys[PlayAction.END] += f" {keys[PlayAction.END]}"  # the first press asks, the second one ends
+    return tuple((text, keys[action]) for action, text in _PAGE_WORDS.items())
 
 
 class PlayKeys:

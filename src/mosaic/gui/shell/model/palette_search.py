@@ -25,6 +25,8 @@ class PaletteKind(StrEnum):
     ALGORITHM = "algorithm"
 
 
+# What cannot be done now stands behind what can, when both fit alike.
+_IMPOSSIBLE = -20.0
 # What is looked for most often stands first when everything else is equal.
 _BIAS = {
     PaletteKind.COMMAND: 12.0,
@@ -42,7 +44,13 @@ class PaletteItem:
     detail: str = ""
     hint: str = ""  # at the right: a shortcut, a state
     searched: str = field(default="", compare=False)  # what else it is found by
+    problem: str = ""  # why it cannot be chosen now
     text: str = field(init=False, repr=False, compare=False)
+
+    @property
+    def refusal(self) -> str:
+        """What is said to somebody who chooses it all the same."""
+        return f"{self.title.rstrip('…')}: {self.problem}"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", words_of(f"{self.title} {self.detail} {self.searched}"))
@@ -68,7 +76,7 @@ def search(query: str, items: Sequence[PaletteItem], limit: int = LIMIT) -> list
 
 
 def _score(words: list[str], item: PaletteItem) -> float:
-    total = _BIAS[item.kind]
+    total = _BIAS[item.kind] + (_IMPOSSIBLE if item.problem else 0.0)
     for word in words:
         fit = word_score(word, item.text)
         if fit <= _NOTHING:
@@ -111,7 +119,10 @@ def _scattered_score(word: str, text: str) -> float:
 
 
 def palette_items(state: WorkbenchState, commands: Iterable[PaletteItem]) -> list[PaletteItem]:
-    """Commands, then runs (the newest first), then what can be chosen for a new one."""
+    """Commands, then runs (the newest first), then what can be chosen for a new one.
+
+    Commands that are not possible now stand behind those that are.
+    """
     runs = (
         PaletteItem(
             PaletteKind.RUN,
@@ -132,4 +143,5 @@ def palette_items(state: WorkbenchState, commands: Iterable[PaletteItem]) -> lis
         PaletteItem(PaletteKind.ENVIRONMENT, item.id, item.id, item.family, "environment")
         for item in state.environments
     )
-    return [*commands, *runs, *algorithms, *environments]
+    ordered = sorted(commands, key=lambda item: bool(item.problem))
+    return [*ordered, *runs, *algorithms, *environments]

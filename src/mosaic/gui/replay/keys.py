@@ -1,0 +1,11 @@
+"""The keys of the replay page as people read them; what they do is in `page.py`. No Qt."""
+
+from __future__ import annotations
+
+KEY_ROWS: tuple[tuple[str, str], ...] = (
+    ("Play, pause", "Space"),
+    ("One step back, forth", ", ."),
+    ("To the first, last step", "Home End"),
+    ("Slower, faster", "- +"),
+    ("Play in a loop", "L"),
+)
