@@ -126,6 +126,8 @@ def test_nothing_is_cut_off(person: Person, daemon: DaemonHarness, size: tuple[i
     daemon.wait_over(done)
     failed = daemon.submit_script("exits_with", "3", run_name="failed")
     daemon.wait_over(failed)
+    other = daemon.submit(run_name="other")
+    daemon.wait_over(other)
     resize(person.qtbot, person.application, size)
     person.choose("View", "Welcome")
     look("welcome")
@@ -147,7 +149,7 @@ def test_nothing_is_cut_off(person: Person, daemon: DaemonHarness, size: tuple[i
     person.runs.show_logs(True)
     look("logs")
     person.runs.show_logs(False)
-    person.state.compare([done, failed])
+    person.state.compare([failed, other])
     look("compare")
     for command in ("help.palette", "help.shortcuts", "help.about"):
         person.application.workbench.commands.trigger(command)

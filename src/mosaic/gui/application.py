@@ -17,6 +17,7 @@ from mosaic.gui.services.run_actions import RunActions
 from mosaic.gui.services.unexpected_errors import UnexpectedErrors
 from mosaic.gui.services.workbench import Commands, Workbench
 from mosaic.gui.shell.main_window import MainWindow
+from mosaic.gui.shell.zoom import scaled_start
 from mosaic.gui.state.notices import notice_of
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.theme.theme import SYSTEM, Theme
@@ -27,6 +28,10 @@ log = get_logger(__name__)
 
 # Python's signal handlers run between two bytecode instructions; a loop in C has none.
 _SIGNAL_LOOK_MS = 200
+
+
+def settings_of(home: Home) -> QSettings:
+    return QSettings(str(home.root / "gui" / "workbench.ini"), QSettings.Format.IniFormat)
 
 
 class Application:
@@ -41,7 +46,7 @@ class Application:
         is_remote: bool = False,
         theme_name: str = "",
     ) -> None:
-        settings = QSettings(str(home.root / "gui" / "workbench.ini"), QSettings.Format.IniFormat)
+        settings = settings_of(home)
         chosen = theme_name or str(settings.value("theme", SYSTEM))
         self.state = WorkbenchState()
         self.theme = Theme(qt, chosen)
@@ -84,7 +89,8 @@ def run_workbench(
     """
     home.create()
     log_to_file(home.workbench_log)
-    qt = QApplication(sys.argv[:1])
+    with scaled_start(settings_of(home)):
+        qt = QApplication(sys.argv[:1])
     qt.setApplicationName("MOSAIC")
     application = Application(qt, home, open_client, is_remote=is_remote)
     errors = UnexpectedErrors(application.state, str(home.workbench_log))

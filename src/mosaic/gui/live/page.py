@@ -46,7 +46,7 @@ from mosaic.gui.state.targets import FormTarget, Operation, ReplayTarget
 from mosaic.gui.tabs.desktop import open_file
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.indicators import StateBadge
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import eliding_label, label, with_role
 from mosaic.gui.widgets.stage_page import StagePage
 
 
@@ -171,7 +171,7 @@ class LivePage(StagePage):
         theme, settings = self._workbench.theme, self._workbench.settings
         slots = int(str(settings.value("live/slots", _DEFAULT_SLOTS)))
         fps = int(str(settings.value("live/fps", _DEFAULT_FPS)))
-        self._name = label("", "section")
+        self._name = eliding_label("", "section")
         self._name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._badge = StateBadge(theme)
         self.pane, self.message = PicturePane(theme), MessagePage(theme)

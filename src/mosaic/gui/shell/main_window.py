@@ -167,7 +167,7 @@ class MainWindow(QMainWindow):
             show_doctor=self._show_doctor,
             quit=self._quit,
         )
-        self._window_commands = WindowCommands(workbench, parts)
+        self.window_commands = WindowCommands(workbench, parts)
         bar = self.menuBar()
         bar.setNativeMenuBar(False)  # the header is in the same row
         self.menus = Menus(bar, workbench.commands)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QActionGroup, QDesktopServices
+from PySide6.QtGui import QActionGroup, QDesktopServices, QKeySequence
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 import mosaic
@@ -16,9 +16,11 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.shell.docks import FullScreen
 from mosaic.gui.shell.folding import Folding, Side
+from mosaic.gui.shell.model import zoom_steps
 from mosaic.gui.shell.overlays import AboutOverlay, ShortcutsOverlay
 from mosaic.gui.shell.palette import CommandPalette
 from mosaic.gui.shell.tabs_panel import TabsPanel
+from mosaic.gui.shell.zoom import Zoom
 from mosaic.gui.state.notices import Notice, Severity, notice_of
 from mosaic.gui.state.targets import Page
 from mosaic.gui.theme import theme as themes
@@ -41,6 +43,11 @@ class WindowParts:
 
 
 _TABS = 9
+_ZOOMS: dict[str, Callable[[int], int]] = {
+    "larger": zoom_steps.larger,
+    "smaller": zoom_steps.smaller,
+    "usual": lambda _: zoom_steps.USUAL,
+}
 _THEMES = {"system": "Theme of the system", "dark": "Dark theme", "light": "Light theme"}
 
 
@@ -50,6 +57,7 @@ class WindowCommands:
     def __init__(self, workbench: Workbench, parts: WindowParts) -> None:
         self._workbench, self._parts = workbench, parts
         self._dialog: QFileDialog | None = None
+        self.zoom = Zoom(workbench.settings)
         self._add_file()
         self._add_view()
         self._add_tabs()
@@ -88,6 +96,7 @@ class WindowCommands:
         self._add_side("agent", "Agent panel", Side.FORM, "Ctrl+B")
         self._add_dock("runs", "Runs panel", parts.runs_dock, "Ctrl+J")
         self._add_side("run", "Run panel", Side.RUN, "Ctrl+Alt+B")
+        self._add_zoom()
         group = QActionGroup(parts.window)
         for name in themes.NAMES:
             action = add(
@@ -129,6 +138,20 @@ class WindowCommands:
         )
         action.setChecked(shown.isChecked())
         shown.toggled.connect(action.setChecked)
+
+    def _add_zoom(self) -> None:
+        add = self._workbench.commands.add
+        for name, title, keys, icon in (
+            ("larger", "Zoom in", ("Ctrl++", "Ctrl+="), "magnify-plus-outline"),
+            ("smaller", "Zoom out", ("Ctrl+-", "Ctrl+_"), "magnify-minus-outline"),
+            ("usual", "Usual size", ("Ctrl+0",), "magnify"),
+        ):
+            change = partial(self._zoom_to, _ZOOMS[name])
+            action = add(
+                f"view.zoom.{name}", title, change, menu="View", shortcut=keys[0], icon=icon
+            )
+            action.setShortcuts([QKeySequence(key) for key in keys])
+        self._show_zoom_limits()
 
     def _add_tabs(self) -> None:
         add = self._workbench.commands.add
@@ -240,6 +263,20 @@ class WindowCommands:
         if tabs.current_id in tabs.tab_ids:
             number = tabs.tab_ids.index(tabs.current_id) + step
             tabs.show_nth(number % len(tabs.tab_ids))
+
+    def _zoom_to(self, step: Callable[[int], int]) -> None:
+        percent = step(self.zoom.percent)
+        is_seen = self.zoom.set_percent(percent)
+        self._workbench.theme.changed.emit()  # pictures are drawn again, as sharp as before
+        self._show_zoom_limits()
+        later = "" if is_seen else " when the window is opened again"
+        self._workbench.state.say(Notice(f"The interface is drawn at {percent} %{later}"))
+
+    def _show_zoom_limits(self) -> None:
+        percent = self.zoom.percent
+        for name, step in _ZOOMS.items():
+            problem = f"it is at {percent} % already" if step(percent) == percent else ""
+            self._workbench.commands.set_problem(f"view.zoom.{name}", problem)
 
     def _choose_theme(self, name: str) -> None:
         self._workbench.theme.choose(name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 from superqt import QElidingLabel
 
 W = TypeVar("W", bound=QWidget)
@@ -33,9 +34,28 @@ def label(text: str = "", role: str = "") -> QLabel:
     return with_role(found, role) if role else found
 
 
-def eliding_label(text: str = "", role: str = "") -> QElidingLabel:
+class ElidingLabel(QElidingLabel):
+    """Says all of its text in a tool tip while it is cut, and always to a screen reader."""
+
+    def setText(self, txt: str) -> None:
+        super().setText(txt)
+        self.setAccessibleName(txt)
+
+    @property
+    def is_cut(self) -> bool:
+        return self.fontMetrics().horizontalAdvance(self.text()) > self.width()
+
+    def event(self, event: QEvent) -> bool:
+        is_asked = event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent)
+        if is_asked and not self.toolTip() and self.is_cut:
+            QToolTip.showText(event.globalPos(), self.text(), self)
+            return True
+        return super().event(event)
+
+
+def eliding_label(text: str = "", role: str = "") -> ElidingLabel:
     """In one line, which ends with dots where there is no room; plain text, too."""
-    found = QElidingLabel(text)
+    found = ElidingLabel(text)
     found.setTextFormat(Qt.TextFormat.PlainText)
     return with_role(found, role) if role else found
 
