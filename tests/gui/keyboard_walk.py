@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenuBar,
     QPlainTextEdit,
+    QScrollArea,
     QScrollBar,
     QTabBar,
     QTextEdit,
@@ -33,7 +34,7 @@ PARTS = (QScrollBar, QHeaderView)
 MOST_STEPS = 500
 
 
-def interactive(window: QMainWindow) -> list[QWidget]:
+def interactive(window: QWidget) -> list[QWidget]:
     """All that a mouse could use now."""
     return [
         widget
@@ -65,8 +66,40 @@ def unreachable(window: QMainWindow, reached: list[QWidget]) -> list[str]:
     return [describe(item) for item in interactive(window) if not _is_reached(item, seen)]
 
 
-def nameless(window: QMainWindow) -> list[str]:
-    return [describe(item) for item in interactive(window) if not _name(item)]
+def nameless(window: QWidget) -> list[str]:
+    """What a screen reader could not tell from others: all that can be used, or have the keyboard."""
+    seen = {*interactive(window), *focusable(window)}
+    return [describe(item) for item in seen if not _name(item)]
+
+
+def focusable(window: QWidget) -> list[QWidget]:
+    """All that Tab stops at, canvases and plots among them."""
+    return [
+        widget
+        for widget in window.findChildren(QWidget)
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and widget.isVisible()
+        and widget.isEnabled()
+        and not widget.focusProxy()
+        and not _is_part(widget)
+    ]
+
+
+def looks_same(widget: QWidget) -> bool:
+    """Whether nobody sees that it has the keyboard."""
+    window = widget.window()
+    _scroll_to(widget)
+    QApplication.processEvents()
+    place = QRect(widget.mapTo(window, QPoint(0, 0)), widget.size()).adjusted(-3, -3, 3, 3)
+    pictures = []
+    for has_keyboard in (True, False):
+        if has_keyboard:
+            widget.setFocus(Qt.FocusReason.TabFocusReason)
+        else:
+            widget.clearFocus()
+        QApplication.processEvents()
+        pictures.append(window.grab(place).toImage())
+    return pictures[0] == pictures[1]
 
 
 def describe(widget: QWidget) -> str:
@@ -77,6 +110,15 @@ def describe(widget: QWidget) -> str:
         parent = parent.parentWidget()
     what = widget.objectName() or _name(widget) or widget.toolTip()
     return f"{type(widget).__name__} {what!r} in {' < '.join(parents)}"
+
+
+def _scroll_to(widget: QWidget) -> None:
+    """As Tab does."""
+    parent = widget.parentWidget()
+    while parent is not None:
+        if isinstance(parent, QScrollArea):
+            parent.ensureWidgetVisible(widget)
+        parent = parent.parentWidget()
 
 
 def _is_part(widget: QWidget) -> bool:

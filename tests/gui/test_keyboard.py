@@ -16,9 +16,10 @@ from mosaic.gui.application import Application
 from mosaic.gui.compare.page import ComparePage
 from mosaic.gui.play.page import PlayPage
 from mosaic.gui.replay.page import ReplayPage
+from mosaic.gui.shell.folding import Side
 from mosaic.gui.state.targets import Mode, Page, PlayTarget
 from tests.daemon_harness import DaemonHarness, running_daemon
-from tests.gui.keyboard_walk import nameless, unreachable, walk
+from tests.gui.keyboard_walk import describe, looks_same, nameless, unreachable, walk
 from tests.gui.workflow_steps import Person, somebody, train_quickly, wait_trained
 
 Key = Qt.Key
@@ -56,10 +57,23 @@ def problems_now(person: Person) -> list[str]:
     first: QWidget = person.launch.modes.button(person.launch.modes.value)
     reached = walk(person.qtbot, person.window, first)
     assert len(reached) > 8, reached
+    new = {_kind(item): item for item in reached if _kind(item) not in SEEN_WITH_KEYBOARD}
+    unseen = {kind: item for kind, item in new.items() if looks_same(item)}
+    SEEN_WITH_KEYBOARD.update(new.keys() - unseen.keys())
     return [
+        *(f"nobody sees the keyboard in: {describe(item)}" for item in unseen.values()),
         *(f"not reached: {item}" for item in unreachable(person.window, reached)),
         *(f"no name: {item}" for item in nameless(person.window)),
     ]
+
+
+def _kind(widget: QWidget) -> str:
+    """Those of a kind are drawn alike: one of them is looked at."""
+    role = str(widget.property("role") or "")
+    return f"{type(widget).__name__} {role} {getattr(widget, 'isChecked', bool)()}"
+
+
+SEEN_WITH_KEYBOARD: set[str] = set()
 
 
 def told(problems: list[str]) -> str:
@@ -141,6 +155,35 @@ def test_the_runs_and_their_logs(person: Person, run_id: str, daemon: DaemonHarn
     person.runs.filter_field.setFocus()
     person.qtbot.keyClicks(person.runs.filter_field, "nothing is called so")
     check(person, "filtered", problems)
+    assert not problems, told(problems)
+
+
+def test_the_cards_above_the_window(person: Person, run_id: str) -> None:
+    problems: list[str] = []
+    for command, card in (
+        ("help.palette", person.window.palette_overlay),
+        ("help.shortcuts", person.window.shortcuts_overlay),
+        ("help.about", person.window.about_overlay),
+    ):
+        person.application.workbench.commands.trigger(command)
+        assert card.isVisible()
+        problems += [f"{command}: no name: {item}" for item in nameless(card)]
+        person.press(Key.Key_Escape)
+        assert not card.isVisible()
+    assert not problems, told(problems)
+
+
+def test_a_narrow_window(person: Person, run_id: str) -> None:
+    person.window.resize(900, 700)
+    person.see(lambda: person.window.folding.is_narrow)
+    problems: list[str] = []
+    for side in Side:
+        person.click(person.window.folding.side.switch.button(side))
+        person.take_keyboard()
+        switch = person.window.folding.side.switch.button(side)
+        reached = walk(person.qtbot, person.window, switch)
+        problems += [f"not reached: {item}" for item in unreachable(person.window, reached)]
+        problems += [f"no name: {item}" for item in nameless(person.window)]
     assert not problems, told(problems)
 
 

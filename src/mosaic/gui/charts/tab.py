@@ -261,6 +261,7 @@ class ChartsTab(RunTab):
         self._list.setSpacing(8)
         self._list.addStretch(0)
         self._scroll = QScrollArea()
+        self._scroll.setAccessibleName("Charts")
         self._scroll.setWidget(content)
         self._scroll.setWidgetResizable(True)
         self._scroll.verticalScrollBar().valueChanged.connect(self._on_scrolled)

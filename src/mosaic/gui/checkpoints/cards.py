@@ -187,6 +187,7 @@ class CardList(QScrollArea):
         super().__init__(parent)
         self._theme = theme
         self.views: list[CardView] = []
+        self.setAccessibleName("Checkpoints")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.more = QPushButton("More")

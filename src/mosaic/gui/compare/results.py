@@ -126,6 +126,7 @@ _PLOT_HEIGHT = 300
 class ComparisonView(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAccessibleName("Comparison")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verdicts = _Sentences()

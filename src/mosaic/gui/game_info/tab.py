@@ -68,6 +68,7 @@ class GameView(QWidget):
 def scrolled(widget: QWidget) -> QScrollArea:
     """As high as it wants to be, as broad as there is room."""
     area = QScrollArea()
+    area.setAccessibleName("About the environment")
     area.setWidgetResizable(True)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setWidget(with_role(widget, "plain"))

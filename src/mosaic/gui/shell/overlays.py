@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QScrollArea,
+    QScrollBar,
     QVBoxLayout,
     QWidget,
 )
@@ -189,14 +190,20 @@ class ConsentOverlay(Overlay):
         self.no.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
-_SHORTCUTS_WIDTH, _EDGE = 760, 32
+_COLUMN_WIDTH, _EDGE = 380, 32
+_SCROLL_KEYS = {
+    Qt.Key.Key_Down: QScrollBar.SliderAction.SliderSingleStepAdd,
+    Qt.Key.Key_Up: QScrollBar.SliderAction.SliderSingleStepSub,
+    Qt.Key.Key_PageDown: QScrollBar.SliderAction.SliderPageStepAdd,
+    Qt.Key.Key_PageUp: QScrollBar.SliderAction.SliderPageStepSub,
+}
 _ELSEWHERE = "Everywhere"
 # Keys that a page of the centre has for itself, while it is shown.
 _PAGE_KEYS = {"Replay": replay_keys.KEY_ROWS, "Play": play_keys.key_rows()}
 
 
 class ShortcutsOverlay(Overlay):
-    """All keys on one card, by menu, in two columns."""
+    """All keys on one card, by menu, in two columns, or in three where there is room."""
 
     def __init__(self, commands: Commands, window: QWidget) -> None:
         super().__init__(window)
@@ -216,9 +223,20 @@ class ShortcutsOverlay(Overlay):
         self._fill()  # commands may have come since
         super().open()
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        action = _SCROLL_KEYS.get(Qt.Key(event.key()))
+        if action is not None:
+            self._scroll.verticalScrollBar().triggerAction(action)
+        else:
+            super().keyPressEvent(event)
+
+    @property
+    def _columns(self) -> int:
+        return 3 if self._window.width() >= 3 * _COLUMN_WIDTH + 2 * _EDGE else 2
+
     def place_card(self) -> None:
         content = self._scroll.widget()
-        width = min(_SHORTCUTS_WIDTH, self.width() - 2 * _EDGE)
+        width = min(self._columns * _COLUMN_WIDTH, self.width() - 2 * _EDGE)
         self.card.setFixedWidth(width)
         wanted = content.sizeHint().height() + 4 if content is not None else 0
         self._scroll.setFixedHeight(min(wanted, self.height() - 2 * _EDGE - 120))
@@ -244,7 +262,7 @@ class ShortcutsOverlay(Overlay):
         across = QHBoxLayout(content)
         across.setContentsMargins(0, 0, 8, 0)
         across.setSpacing(32)
-        for names in columns({name: len(groups[name]) for name in order}):
+        for names in columns({name: len(groups[name]) for name in order}, self._columns):
             column = QVBoxLayout()
             column.setSpacing(16)
             for name in names:

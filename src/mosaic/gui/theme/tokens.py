@@ -47,8 +47,8 @@ DARK = Palette(
     accent="#6c8cff",
     accent_hover="#86a1ff",
     on_accent="#0d1020",
-    hover="#2a2f3a",
-    selected="#2b3558",
+    hover="#262b35",
+    selected="#232b45",
     field="#15171c",
     good="#4cc38a",
     bad="#ff6b6b",
@@ -67,11 +67,11 @@ LIGHT = Palette(
     accent_hover="#2f4cc0",
     on_accent="#ffffff",
     hover="#eef1f6",
-    selected="#e2e8fc",
+    selected="#e4eafc",
     field="#ffffff",
-    good="#1f8a57",
-    bad="#cf2f2f",
-    warning="#a15c00",
+    good="#187349",
+    bad="#c42929",
+    warning="#955500",
     plot="#ffffff",
 )
 
@@ -88,16 +88,16 @@ class StateLook(NamedTuple):
 # By the words of `mosaic.front.run_words.state_word`.
 STATES = {
     "queued": StateLook("clock-outline", "#94a3b8", "#5b6778"),
-    "starting": StateLook("rocket-launch-outline", "#22c3dd", "#0b7a8f"),
-    "ready": StateLook("rocket-launch-outline", "#22c3dd", "#0b7a8f"),
-    "running": StateLook("play-circle", "#4cc38a", "#1f8a57"),
-    "paused": StateLook("pause-circle", "#f0b429", "#946200"),
+    "starting": StateLook("rocket-launch-outline", "#22c3dd", "#0a6d80"),
+    "ready": StateLook("rocket-launch-outline", "#22c3dd", "#0a6d80"),
+    "running": StateLook("play-circle", "#4cc38a", "#187349"),
+    "paused": StateLook("pause-circle", "#f0b429", "#855800"),
     "stopping": StateLook("stop-circle-outline", "#94a3b8", "#5b6778"),
-    "succeeded": StateLook("check-circle-outline", "#4cc38a", "#1f8a57", is_outline=True),
-    "failed": StateLook("alert-circle", "#ff6b6b", "#cf2f2f"),
-    "failing": StateLook("alert-circle-outline", "#ff6b6b", "#cf2f2f"),
-    "canceled": StateLook("cancel", "#8b94a3", "#636c7a"),
-    "stalled": StateLook("timer-sand", "#ff9e64", "#b3541e"),
+    "succeeded": StateLook("check-circle-outline", "#4cc38a", "#187349", is_outline=True),
+    "failed": StateLook("alert-circle", "#ff6b6b", "#c42929"),
+    "failing": StateLook("alert-circle-outline", "#ff6b6b", "#c42929"),
+    "canceled": StateLook("cancel", "#939cab", "#5d6673"),
+    "stalled": StateLook("timer-sand", "#ff9e64", "#a34b19"),
 }
 UNKNOWN_STATE = StateLook("help-circle-outline", "#b48ead", "#7d4a96")
 
@@ -109,3 +109,15 @@ def state_look(word: str) -> StateLook:
 def state_colour(word: str, palette: Palette) -> str:
     look = state_look(word)
     return look.dark if palette.name == DARK.name else look.light
+
+
+def contrast(one: str, other: str) -> float:
+    """Between two colours like "#15171c", from 1 to 21, as the guidelines for the web define it."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

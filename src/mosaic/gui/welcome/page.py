@@ -94,6 +94,7 @@ class WelcomePage(StagePage):
         across.addWidget(content, 1)
         across.setAlignment(content, Qt.AlignmentFlag(0))
         self._scroll = QScrollArea()
+        self._scroll.setAccessibleName("Welcome")
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(around)

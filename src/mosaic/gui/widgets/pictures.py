@@ -41,7 +41,8 @@ class PictureView(QWidget):
         # A white picture on a white panel still has an edge.
         frame = QColor(self.palette().color(QPalette.ColorRole.Text))
         frame.setAlpha(_FRAME_ALPHA)
-        painter.setPen(frame)
+        ring = self.palette().color(QPalette.ColorRole.Highlight)
+        painter.setPen(ring if self.hasFocus() else frame)
         painter.drawRect(place.toAlignedRect().adjusted(0, 0, -1, -1))
         painter.end()
 
