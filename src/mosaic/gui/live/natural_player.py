@@ -171,17 +171,15 @@ class NaturalPlayer:
 
     def _pace(self) -> None:
         pacer = Pacer()
-        while (picture := self._take(pacer)) is not None:
+        while (picture := self._take()) is not None:
             delay_s = pacer.delay(time.monotonic(), picture.interval_s)
             with self._changed:
                 if self._changed.wait_for(lambda: self._is_ended, delay_s):
                     return
             self._show(picture)
 
-    def _take(self, pacer: Pacer) -> NaturalPicture | None:
+    def _take(self) -> NaturalPicture | None:
         with self._changed:
-            if self._is_held or not self._buffer:
-                pacer.rest()
             self._changed.wait_for(
                 lambda: self._is_ended or (bool(self._buffer) and not self._is_held)
             )

@@ -34,6 +34,7 @@ from mosaic.gui.live.model.natural import (
     fallback_text,
     natural_hud,
     rate_words,
+    waiting_text,
     why_not_natural,
 )
 from mosaic.gui.live.model.situation import (
@@ -465,6 +466,7 @@ class LivePage(StagePage):
             self.clips.end()
             self._stop_samples()
             self._rate.clear()
+            self._refresh()
         if frames.has_picture:
             self.canvas.show_tiles(frames.tiles)
         is_same = (before.status, before.message) == (frames.status, frames.message)
@@ -493,11 +495,20 @@ class LivePage(StagePage):
         self.bar.set_has_pictures(has_pictures, situation.is_watched, len(self._frames.tiles))
         self.bar.show_view(self._kind)
         self.view.setVisible(is_run and situation.is_watched)
-        is_other = situation.is_watched and self._kind.value != self.view.value
-        self.note.setText(fallback_text(self._natural_obstacle) if is_other else "")
-        self.note.setToolTip(self.note.text())
-        self.note.setVisible(is_other)
+        self._show_note(record)
         self._show_words()
+
+    def _show_note(self, record: RunRecord | None) -> None:
+        """Why something else is shown than what was chosen."""
+        text = ""
+        if record is not None and self.situation.is_watched:
+            if self._kind.value != self.view.value:
+                text = fallback_text(self._natural_obstacle)
+            elif self._natural is not None and self._natural.shown is None:
+                text = waiting_text(record.progress)
+        self.note.setText(text)
+        self.note.setToolTip(text)
+        self.note.setVisible(bool(text))
 
     def _show_words(self) -> None:
         record = self._record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -72,8 +73,17 @@ def test_a_late_picture_is_not_made_up_for_by_a_rush() -> None:
     pacer.delay(0.0, 0.02)
     assert pacer.delay(3.0, 0.02) == 0.0
     assert pacer.delay(3.0, 0.02) == pytest.approx(0.02)
-    pacer.rest()
-    assert pacer.delay(3.001, 0.02) == 0.0
+
+
+def test_pictures_that_are_there_one_by_one_do_not_come_too_soon() -> None:
+    """Drawn a little faster than they are shown, and with nothing in between."""
+    pacer, now, shown = Pacer(), 0.0, []
+    for _ in range(20):
+        now += 0.012
+        now += pacer.delay(now, 0.02)
+        shown.append(now)
+    gaps = [after - before for before, after in pairwise(shown)]
+    assert min(gaps) == pytest.approx(0.02)
 
 
 def test_the_rate_is_what_was_painted_of_late() -> None:

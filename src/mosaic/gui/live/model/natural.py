@@ -36,6 +36,13 @@ def why_not_natural(record: RunRecord, details: RunRecord | None, is_here: bool 
     return ""
 
 
+def waiting_text(progress: Progress) -> str:
+    """Until there is something to show at natural speed."""
+    if progress.episodes:
+        return "Samples, until the newest episode is drawn."
+    return "Samples, until the first episode is over: then it is shown at natural speed."
+
+
 def fallback_text(problem: str) -> str:
     """Why something else is shown than the person chose."""
     return f"Mosaic, since natural speed is not possible: {problem.rstrip('.')}." if problem else ""
@@ -88,10 +95,6 @@ class Pacer:
         delay = max(0.0, self._due_s - now_s)
         self._due_s += interval_s
         return delay
-
-    def rest(self) -> None:
-        """There is nothing to show for a while, and nothing to make up for afterwards."""
-        self._due_s = None
 
 
 _RATE_WINDOW_S = 3.0
