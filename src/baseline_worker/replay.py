@@ -29,6 +29,7 @@ def make_environment(settings: Mapping[str, Any]) -> ReplayEnvironment:
 class SeededReplay:
     def __init__(self, env: Any) -> None:
         self._env = env
+        self.render_fps = env.metadata.get("render_fps")
 
     def begin(self, start: EpisodeStart) -> Any:
         seed = start.details.get("seed")

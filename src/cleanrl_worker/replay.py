@@ -41,6 +41,8 @@ def make_environment(settings: Mapping[str, Any]) -> ReplayEnvironment:
 class BatchReplay:
     """`begin` and `step` belong into one thread: how it treats tiny numbers is the thread's."""
 
+    runs_on = True
+
     def __init__(self, batch: Any, flushes_denormals: bool) -> None:
         from cleanrl_worker.environments import denormals
 
@@ -51,6 +53,11 @@ class BatchReplay:
         self._last_picture: Any = None
         self._picture_error: Exception | None = None
         self._has_ended = False
+
+    @property
+    def render_fps(self) -> float | None:
+        fps: float | None = self._batch.render_fps
+        return fps
 
     def begin(self, start: EpisodeStart) -> Any:
         self._denormals.flush(self._flushes)

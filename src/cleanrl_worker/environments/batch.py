@@ -69,6 +69,7 @@ class EnvBatch(ABC):
     vectorization: str  # how they are stepped, for people: "native", "loop", "processes"
     exactness: str = EXACT  # or UP_TO_RESET: what a resumed training can promise
     observations: Array  # the current ones, after `reset`, `step` and `load_state_dict`
+    render_fps: float | None = None  # steps a second that look natural; None: nobody says
     view: LiveView = _NOTHING_TO_SEE  # looked at in every step
     # Called with the environment about to reset itself: the last chance to look at it.
     before_reset: Callable[[int], None] = staticmethod(lambda index: None)

@@ -32,6 +32,7 @@ class LoopBatch(EnvBatch):
     ) -> None:
         first = envs[0]
         self.num_envs = len(envs)
+        self.render_fps = first.metadata.get("render_fps")
         self.observation_space = first.observation_space
         self.action_space = first.action_space
         self._envs = list(envs)

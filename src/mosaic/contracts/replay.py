@@ -69,6 +69,10 @@ class Moment(NamedTuple):
 
 
 class ReplayEnvironment(Protocol):
+    """It may also have `render_fps`, how many steps a second look natural, and `runs_on`: True
+    where a step after the end of an episode goes on with the next one, as in the training.
+    """
+
     def begin(self, start: EpisodeStart) -> Any:
         """Stand at the beginning of the episode; returns its first observation."""
 

@@ -80,6 +80,7 @@ class ScriptReplay:
         self._env = env
         self._steps, self._most_steps = 0, math.inf if sparing_limit is None else sparing_limit
         self._was = ""
+        self.render_fps = env.metadata.get("render_fps")
 
     def begin(self, start: EpisodeStart) -> Any:
         details = start.details

@@ -105,11 +105,16 @@ class Playback:
         self.comparison.add(at + 1, self._rewards[at], reward, *self.moment[2:])
 
     def picture(self) -> RawPicture:
-        pixels = self._environment.picture()
-        shape = getattr(pixels, "shape", None)
-        if shape is None or len(shape) != 3 or shape[2] != 3 or 0 in shape:
-            found = type(pixels).__name__ if shape is None else f"of the shape {tuple(shape)}"
-            raise WorkerError(f"its picture is no array (height, width, 3) but {found}")
-        if str(pixels.dtype) != "uint8":
-            raise WorkerError(f"its picture consists of {pixels.dtype}, not uint8")
-        return RawPicture(int(shape[1]), int(shape[0]), pixels.tobytes())
+        return drawn(self._environment)
+
+
+def drawn(environment: ReplayEnvironment) -> RawPicture:
+    """What it looks like now. Raises WorkerError for anything but an RGB picture."""
+    pixels = environment.picture()
+    shape = getattr(pixels, "shape", None)
+    if shape is None or len(shape) != 3 or shape[2] != 3 or 0 in shape:
+        found = type(pixels).__name__ if shape is None else f"of the shape {tuple(shape)}"
+        raise WorkerError(f"its picture is no array (height, width, 3) but {found}")
+    if str(pixels.dtype) != "uint8":
+        raise WorkerError(f"its picture consists of {pixels.dtype}, not uint8")
+    return RawPicture(int(shape[1]), int(shape[0]), pixels.tobytes())

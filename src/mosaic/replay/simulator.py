@@ -152,7 +152,7 @@ def serve(
         playback = Playback(recording, environment)
         playback.begin()
     except (Exception, SystemExit) as error:  # noqa: BLE001 (foreign code: anything may come out)
-        send(_failure(error, "when it was to begin"))
+        send(failure(error, "when it was to begin"))
         return 1
     try:
         send(Message(READY, {"steps": playback.steps}))
@@ -163,14 +163,14 @@ def serve(
             except BrokenPipeError:
                 return 0  # nobody is left to be told
             except (Exception, SystemExit) as error:  # noqa: BLE001 (as above)
-                send(_failure(error, f"after step {playback.comparison.compared}"))
+                send(failure(error, f"after step {playback.comparison.compared}"))
     finally:
         with contextlib.suppress(Exception):
             environment.close()
     return 0
 
 
-def _failure(error: BaseException, when: str) -> Message:
+def failure(error: BaseException, when: str) -> Message:
     if isinstance(error, MosaicError):
         hint = f" ({error.hint})" if error.hint else ""
         return Message(FAILED, {"sentence": f"{error.message}{hint}"})
@@ -203,7 +203,8 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (allowed, most))
 
 
-def main() -> int:
+def run_program(serve: Callable[[Callable[[int], bytes], Callable[[Message], None]], int]) -> int:
+    """Requests from standard input, answers to standard output, and an end with the owner."""
     die_with_owner(int(sys.argv[1]))
     limit_memory()
     # What the environment prints or reads must not get between the messages.
@@ -221,9 +222,9 @@ def main() -> int:
         try:
             return serve(stream.read, send)
         except BrokenMessageError as error:
-            send(_failure(WorkerError(f"the request cannot be read: {error}"), ""))
+            send(failure(WorkerError(f"the request cannot be read: {error}"), ""))
     return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program(serve))

@@ -25,7 +25,9 @@ _END_WAIT_S = 2.0
 class SimulatorProcess:
     """Raises WorkerError, with the simulator's last words, for whatever goes wrong in it."""
 
-    def __init__(self, python: str, path: Iterable[str], module: str = MODULE) -> None:
+    def __init__(
+        self, python: str, path: Iterable[str], module: str = MODULE, *arguments: str
+    ) -> None:
         lifeline, self._lifeline = os.pipe()
         # How our own interpreter was set up is nothing to another one.
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
@@ -37,7 +39,7 @@ class SimulatorProcess:
         }
         try:
             self._process = subprocess.Popen(
-                [python, "-m", module, str(lifeline)],
+                [python, "-m", module, str(lifeline), *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

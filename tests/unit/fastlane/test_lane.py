@@ -216,14 +216,25 @@ def test_a_frame_that_fits_stays_as_it_is() -> None:
     np.testing.assert_array_equal(np.ravel(fitted.pixels), frame.ravel())
 
 
-def test_a_large_frame_is_thinned_evenly() -> None:
+def test_a_large_frame_is_shrunk_evenly() -> None:
     rows, columns = np.mgrid[0:400, 0:600]
-    frame = np.stack([rows % 256, columns % 256, rows * 0], 2).astype(np.uint8)
+    frame = np.stack([rows // 2, columns // 3, rows * 0], 2).astype(np.uint8)
     fitted = Fitter(60, 10**6)(frame)
     assert (fitted.width, fitted.height) == (60, 40)
-    pixels = np.asarray(fitted.pixels).reshape(40, 60, 3)
-    np.testing.assert_array_equal(pixels[:, 0, 0], (np.arange(40) * 10 + 5) % 256)
-    np.testing.assert_array_equal(pixels[0, :, 1], (np.arange(60) * 10 + 5) % 256)
+    pixels = np.asarray(fitted.pixels).reshape(40, 60, 3).astype(int)
+    assert np.abs(pixels[:, 0, 0] - (np.arange(40) * 10 + 5) / 2).max() <= 1
+    assert np.abs(pixels[0, :, 1] - (np.arange(60) * 10 + 5) / 3).max() <= 1
+
+
+@pytest.mark.parametrize("at", range(150, 160))
+def test_a_line_of_one_pixel_is_not_lost(at: int) -> None:
+    """As the track of CartPole, in the size of one of eight environments."""
+    frame = np.full((400, 600, 3), 255, np.uint8)
+    frame[at] = 0
+    fitted = Fitter(341, 10**6)(frame)
+    pixels = np.asarray(fitted.pixels).reshape(fitted.height, fitted.width, 3)
+    assert pixels.min() <= 128
+    assert (pixels.min(axis=0) == pixels.min()).all()
 
 
 def test_sizes_may_change() -> None:

@@ -38,6 +38,7 @@ class NativeBatch(EnvBatch):
         sample: Any = make_single(env_id)
         self.observation_space = sample.observation_space
         self.action_space = sample.action_space
+        self.render_fps = sample.metadata.get("render_fps")
         limit: int = sample.max_episode_steps
         sample.close()
         self.num_envs = num_envs

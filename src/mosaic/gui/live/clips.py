@@ -7,6 +7,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from PySide6.QtCore import QBuffer, QIODevice, QObject, QTimer, Signal
 from PySide6.QtGui import QImage
@@ -18,7 +19,7 @@ from mosaic.fastlane.tiling import tiled
 from mosaic.files import atomic_write
 from mosaic.frames.recorder import Recorder
 from mosaic.frames.videos import ClipFolder, ClipSeries
-from mosaic.gui.live.frame_reader import FrameReader
+from mosaic.gui.live.frame_reader import Tap
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.live_watch import LiveFrames
 from mosaic.gui.state.notices import Notice, Severity, notice_of
@@ -84,6 +85,11 @@ class ClipRecording:
         return 0.0 if self.began_s is None else time.monotonic() - self.began_s
 
 
+class PictureSource(Protocol):
+    def set_tap(self, tap: Tap | None) -> None:
+        """Each new picture, in a thread of the source."""
+
+
 _LOOK_MS = 500
 
 
@@ -97,7 +103,7 @@ class ClipControl(QObject):
         super().__init__(parent)
         self._workbench = workbench
         self._state, self._bridge = workbench.state, workbench.bridge
-        self._reader: FrameReader | None = None
+        self._reader: PictureSource | None = None
         self._recording: ClipRecording | None = None
         self._is_beginning = False
         self._timer = QTimer(self)
@@ -108,7 +114,7 @@ class ClipControl(QObject):
     def is_recording(self) -> bool:
         return self._recording is not None
 
-    def begin(self, reader: FrameReader, details: RunRecord, slot: int | None) -> None:
+    def begin(self, reader: PictureSource, details: RunRecord, slot: int | None) -> None:
         """Of one tile, or of all."""
         if self._is_beginning or self._recording is not None:
             return

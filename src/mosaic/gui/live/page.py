@@ -26,6 +26,17 @@ from mosaic.front.run_words import state_word
 from mosaic.gui.live.clips import ClipControl, save_snapshot
 from mosaic.gui.live.frame_reader import FrameReader
 from mosaic.gui.live.model.hud import EvaluationFile, hud_of
+from mosaic.gui.live.model.natural import (
+    VIEW_HELP,
+    VIEW_TEXTS,
+    RateMeter,
+    ViewKind,
+    fallback_text,
+    natural_hud,
+    rate_words,
+    waiting_text,
+    why_not_natural,
+)
 from mosaic.gui.live.model.situation import (
     OFFER_TEXTS,
     LiveContent,
@@ -37,6 +48,7 @@ from mosaic.gui.live.model.situation import (
     situation_without_run,
     status_of,
 )
+from mosaic.gui.live.natural_reader import NaturalReader
 from mosaic.gui.live.picture_pane import LiveBar, PicturePane
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
@@ -45,6 +57,7 @@ from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.state.targets import FormTarget, Operation, ReplayTarget
 from mosaic.gui.tabs.desktop import open_file
 from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.choosers import Segmented
 from mosaic.gui.widgets.indicators import StateBadge
 from mosaic.gui.widgets.roles import eliding_label, label, with_role
 from mosaic.gui.widgets.stage_page import StagePage
@@ -139,6 +152,7 @@ class MessagePage(QWidget):
 _DEFAULT_SLOTS, _DEFAULT_FPS = 8, 60
 _WORDS_MS = 100  # words and numbers change no more often
 _PLACE_MS = 1000
+_RATE_MS = 500
 
 
 class LivePage(StagePage):
@@ -152,7 +166,10 @@ class LivePage(StagePage):
         self._run_id = ""
         self._frames = LiveFrames()
         self._reader: FrameReader | None = None
-        self._watched: tuple[str, int, int] | None = None  # run, slots, fps
+        self._natural: NaturalReader | None = None
+        self._natural_problem = ""  # why this run cannot be shown at natural speed, once tried
+        self._watched: tuple[str, ViewKind, int, int] | None = None  # run, view, slots, fps
+        self._rate = RateMeter()
         self._is_here: bool | None = None
         self._evaluation_file: EvaluationFile | None = None
         self._evaluation: EvaluationBatch | None = None
@@ -162,6 +179,7 @@ class LivePage(StagePage):
         self._words_timer = self._timer(_WORDS_MS, self._show_words)
         self._words_timer.setSingleShot(True)
         self._place_timer = self._timer(_PLACE_MS, self._look_at_place)
+        self._rate_timer = self._timer(_RATE_MS, self._show_rate)
         state = workbench.state
         state.selection_changed.connect(self._on_selection_changed)
         state.details_changed.connect(self._on_details_changed)
@@ -173,6 +191,15 @@ class LivePage(StagePage):
         fps = int(str(settings.value("live/fps", _DEFAULT_FPS)))
         self._name = eliding_label("", "section")
         self._name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.view = Segmented([(kind.value, VIEW_TEXTS[kind]) for kind in ViewKind])
+        self.view.setObjectName("live-view-kind")
+        for kind in ViewKind:
+            self.view.button(kind.value).setToolTip(VIEW_HELP[kind])
+        self.view.choose(str(settings.value("live/view", ViewKind.NATURAL.value)))
+        self.note = eliding_label("", "muted")
+        self.note.setObjectName("live-note")
+        self.note.setContentsMargins(12, 4, 12, 0)
+        self.note.hide()
         self._badge = StateBadge(theme)
         self.pane, self.message = PicturePane(theme), MessagePage(theme)
         self.canvas, self.hud = self.pane.canvas, self.pane.hud
@@ -183,6 +210,7 @@ class LivePage(StagePage):
         heading.setContentsMargins(12, 8, 12, 8)
         heading.setSpacing(8)
         heading.addWidget(self._name, 1)
+        heading.addWidget(self.view)
         heading.addWidget(self._badge)
         self._stack = QStackedLayout()
         layout = QVBoxLayout(self)
@@ -193,8 +221,10 @@ class LivePage(StagePage):
         # Filled when it has a place: before, Qt would open a window for its first page.
         self._stack.addWidget(self.message)
         self._stack.addWidget(self.pane)
+        layout.addWidget(self.note)
         layout.addWidget(self.offers)
         layout.addWidget(self.bar)
+        self.view.chosen.connect(self._on_view_chosen)
         self.message.offers.chosen.connect(self._on_offer_chosen)
         self.offers.chosen.connect(self._on_offer_chosen)
         self.pane.pause_asked.connect(self.toggle_pause)
@@ -219,7 +249,7 @@ class LivePage(StagePage):
     def leave(self) -> None:
         self._is_open = False
         self.window().removeEventFilter(self)
-        for timer in (self._place_timer, self._words_timer):
+        for timer in (self._place_timer, self._words_timer, self._rate_timer):
             timer.stop()
         self._watch(False)
 
@@ -263,8 +293,9 @@ class LivePage(StagePage):
         )
 
     def _on_record_asked(self, is_wanted: bool) -> None:
-        if is_wanted and self._reader is not None and self._details is not None:
-            self.clips.begin(self._reader, self._details, self.canvas.enlarged)
+        source = self._reader or self._natural
+        if is_wanted and source is not None and self._details is not None:
+            self.clips.begin(source, self._details, self.canvas.enlarged)
         else:
             self.clips.end()
 
@@ -282,6 +313,12 @@ class LivePage(StagePage):
 
     def _on_grid_chosen(self, slots: int) -> None:
         self._workbench.settings.setValue("live/slots", slots)
+        self._refresh()
+
+    def _on_view_chosen(self, kind: str) -> None:
+        """Whoever chooses what did not work before wants it tried again."""
+        self._workbench.settings.setValue("live/view", kind)
+        self._natural_problem = ""
         self._refresh()
 
     def _on_fps_chosen(self, fps: int) -> None:
@@ -339,6 +376,7 @@ class LivePage(StagePage):
             self._run_id = self._state.leading_id
             self._frames = LiveFrames()
             self._is_here, self._evaluation_file, self._evaluation = None, None, None
+            self._natural_problem = ""
             self.canvas.enlarge(None)
             self.canvas.show_tiles(())
         self._look_at_place()
@@ -352,33 +390,83 @@ class LivePage(StagePage):
         if record is None:
             self.situation = situation_without_run(len(self._state.runs) > 0)
         else:
-            self.situation = situation_of(record, self._details, self._is_here, self._frames)
+            is_natural = self._kind is ViewKind.NATURAL
+            self.situation = situation_of(
+                record, self._details, self._is_here, self._frames, is_drawn_beside=is_natural
+            )
         is_seen = self.isVisible() and not self.window().isMinimized()
         self._watch(is_seen and self.situation.is_watched)
+        if self._natural is not None:
+            self._natural.hold(record is not None and is_paused(record))
         self._show_situation(record)
 
+    @property
+    def _kind(self) -> ViewKind:
+        """What is shown, which need not be what was chosen."""
+        return ViewKind.MOSAIC if self._natural_obstacle else ViewKind(self.view.value)
+
+    @property
+    def _natural_obstacle(self) -> str:
+        record = self._record
+        if record is None or record.is_over:
+            return self._natural_problem
+        return self._natural_problem or why_not_natural(record, self._details, self._is_here)
+
     def _watch(self, is_wanted: bool) -> None:
-        wanted = (self._run_id, int(self.bar.grid.value), int(self.bar.fps.currentData()))
+        kind = self._kind
+        slots = 1 if kind is ViewKind.NATURAL else int(self.bar.grid.value)
+        wanted = (self._run_id, kind, slots, int(self.bar.fps.currentData()))
         if self._watched == (wanted if is_wanted else None):
             return
         self.clips.end(is_last=self._is_closing)
+        self._stop_samples()
+        if self._natural is not None:
+            self._natural.stop()
+            self._natural.deleteLater()
+            self._natural = None
+        self._watched = None
+        self._rate.clear()
+        self._rate_timer.stop()
+        if is_wanted:
+            self._watched = wanted
+            self._start_samples(slots, wanted[3])
+            if kind is ViewKind.NATURAL:
+                self._natural = NaturalReader(self._run_id, self._workbench.bridge, self)
+                self._natural.arrived.connect(self._on_frames_arrived)
+                self._natural.failed.connect(self._on_natural_failed)
+                self._natural.start()
+            self._rate_timer.start()
+
+    def _start_samples(self, slots: int, fps: int) -> None:
+        self._state.live.begin(LiveViewer.CENTRE, self._run_id)
+        self._reader = FrameReader(self._run_id, 0, slots, float(fps), self)
+        self._reader.arrived.connect(self._on_frames_arrived)
+        self._reader.start()
+
+    def _stop_samples(self) -> None:
         if self._reader is not None:
             self._reader.stop()
             self._reader.deleteLater()
-            self._reader, self._watched = None, None
+            self._reader = None
             self._state.live.end(LiveViewer.CENTRE)
-        if is_wanted:
-            run_id, slots, fps = self._watched = wanted
-            self._state.live.begin(LiveViewer.CENTRE, run_id)
-            self._reader = FrameReader(run_id, 0, slots, float(fps), self)
-            self._reader.arrived.connect(self._on_frames_arrived)
-            self._reader.start()
+
+    def _on_natural_failed(self, problem: str) -> None:
+        if self.sender() is self._natural:
+            self._natural_problem = problem
+            self._refresh()
 
     def _on_frames_arrived(self, frames: LiveFrames) -> None:
-        if self.sender() is not self._reader:
+        if self.sender() is None or self.sender() not in (self._reader, self._natural):
             return
         before, self._frames = self._frames, frames
-        self._state.live.take(frames, time.monotonic())
+        if self.sender() is self._reader:
+            self._state.live.take(frames, time.monotonic())
+        elif self._reader is not None:
+            # Samples were there until the first episode could be shown; now the run draws nothing.
+            self.clips.end()
+            self._stop_samples()
+            self._rate.clear()
+            self._refresh()
         if frames.has_picture:
             self.canvas.show_tiles(frames.tiles)
         is_same = (before.status, before.message) == (frames.status, frames.message)
@@ -405,15 +493,40 @@ class LivePage(StagePage):
             self.message.show_situation(situation)
             self.offers.show_offers(())
         self.bar.set_has_pictures(has_pictures, situation.is_watched, len(self._frames.tiles))
+        self.bar.show_view(self._kind)
+        self.view.setVisible(is_run and situation.is_watched)
+        self._show_note(record)
         self._show_words()
+
+    def _show_note(self, record: RunRecord | None) -> None:
+        """Why something else is shown than what was chosen."""
+        text = ""
+        if record is not None and self.situation.is_watched:
+            if self._kind.value != self.view.value:
+                text = fallback_text(self._natural_obstacle)
+            elif self._natural is not None and self._natural.shown is None:
+                text = waiting_text(record.progress)
+        self.note.setText(text)
+        self.note.setToolTip(text)
+        self.note.setVisible(bool(text))
 
     def _show_words(self) -> None:
         record = self._record
         status = status_of(record, self._frames) if record is not None else ""
         progress = record.progress if record is not None else NO_PROGRESS
-        self.hud.show_hud(
-            hud_of(self._frames, self._evaluation, self.canvas.enlarged, status, progress)
-        )
+        shown = self._natural.shown if self._natural is not None else None
+        if shown is not None:
+            hud = natural_hud(shown, progress, status, time.time())
+        else:
+            slot = self.canvas.enlarged
+            hud = hud_of(self._frames, self._evaluation, slot, status, progress)
+        self.hud.show_hud(hud)
+
+    def _show_rate(self) -> None:
+        """The number a person can trust: what was painted, not what was asked for."""
+        self._rate.add(time.monotonic(), self.canvas.painted_pictures)
+        tiles = 1 if self.canvas.enlarged is not None else len(self._frames.tiles)
+        self.bar.rate.setText(rate_words(self._rate.per_second(tiles)))
 
     # What the run's folder says
 

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from mosaic.fastlane.layout import MAX_SLOTS
 from mosaic.gui.live.model.hud import Hud
+from mosaic.gui.live.model.natural import ViewKind
 from mosaic.gui.live.tile_canvas import TileCanvas
 from mosaic.gui.theme import tokens
 from mosaic.gui.theme.theme import Theme
@@ -118,6 +119,7 @@ GRID_CHOICES = (("1", "1"), ("4", "4"), ("8", "8"), ("16", "16"), (str(MAX_SLOTS
 FPS_CHOICES = (10, 30, 60)
 _BUTTON_ICON = QSize(18, 18)
 _RECORDING_WIDTH = 72
+_RATE_WIDTH = 96
 
 
 class LiveBar(QWidget):
@@ -143,10 +145,14 @@ class LiveBar(QWidget):
         self.fps = QComboBox()
         self.fps.setObjectName("live-fps")
         self.fps.setAccessibleName("Pictures a second")
-        self.fps.setToolTip("Pictures a second, at most; a run decides what it can spare")
+        self.fps.setToolTip("Pictures a second are asked for; a run decides what it can spare")
         for choice in FPS_CHOICES:
-            self.fps.addItem(f"{choice} fps", choice)
+            self.fps.addItem(f"at most {choice}/s", choice)
         self.fps.setCurrentIndex(max(0, self.fps.findData(fps)))
+        self.rate = label("", "caption")
+        self.rate.setObjectName("live-rate")
+        self.rate.setToolTip("Pictures a second of each environment that were really shown of late")
+        self.rate.setMinimumWidth(_RATE_WIDTH)
         self.recording = with_role(label(), "recording")
         self.recording.setFixedWidth(_RECORDING_WIDTH)
         self.snapshot = self._button("camera-outline", "Save a snapshot", "live-snapshot")
@@ -163,6 +169,7 @@ class LiveBar(QWidget):
         layout.addWidget(self.pause)
         layout.addWidget(self.grid)
         layout.addWidget(self.fps)
+        layout.addWidget(self.rate)
         layout.addStretch(1)
         layout.addWidget(self.recording)
         for button in (self.record, self.snapshot, self.enlarge, self.full_screen):
@@ -198,6 +205,11 @@ class LiveBar(QWidget):
         else:
             self.recording.setText("" if seconds is None else f"REC {seconds:.0f} s")
         self._draw_one(self.record)
+
+    def show_view(self, kind: ViewKind) -> None:
+        """At natural speed there is one environment, and its pace is its own."""
+        self.grid.setVisible(kind is ViewKind.MOSAIC)
+        self.fps.setVisible(kind is ViewKind.MOSAIC)
 
     def show_enlarged(self, is_enlarged: bool) -> None:
         self.enlarge.setChecked(is_enlarged)

@@ -21,10 +21,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from mosaic.fastlane.tiling import grid
-from mosaic.gui.live.model.layout import is_smoothed, neighbour, tile_boxes
+from mosaic.gui.live.model.layout import arranged, neighbour
 from mosaic.gui.state.live_watch import Tile
 from mosaic.gui.theme import tokens
-from mosaic.gui.widgets.pictures import fitted, to_image
+from mosaic.gui.widgets.pictures import draw_scaled, fitted, to_image
 
 _SMALLEST = QSize(160, 120)
 _GAP = tokens.GRID
@@ -34,8 +34,8 @@ _VEIL = QColor(40, 44, 52, 170)
 _BEHIND = QColor("#000000")
 _SNAPSHOT_GAP = QColor(96, 96, 96)  # as of `mosaic.fastlane.tiling`
 _FRAME_ALPHA = 48  # of lines between and around tiles: white ones lie on white in a light theme
-# Shrunk further than this by a painter alone, thin lines vanish.
-_SHRUNK = 0.5
+_STRIP = 14  # above each tile, for its number: the picture's own score stays in sight
+_LEAST_NUMBERED = 3 * _STRIP  # lower ones need all of the room
 _ARROWS = {
     Qt.Key.Key_Left: (-1, 0),
     Qt.Key.Key_Right: (1, 0),
@@ -52,8 +52,9 @@ class TileCanvas(QWidget):
         super().__init__(parent)
         self._tiles: dict[int, Tile] = {}  # by slot, in the order shown
         self._images: dict[int, QImage] = {}
-        self._shrunk: dict[int, QImage] = {}  # for as long as image and size stay the same
+        self._scaled: dict[int, QImage] = {}  # for as long as image and size stay the same
         self._boxes: dict[int, QRect] = {}
+        self._columns, self._has_numbers = 1, False
         self._enlarged: int | None = None
         self._focused = 0  # place of a tile, not its slot
         self._veil = ""
@@ -77,7 +78,7 @@ class TileCanvas(QWidget):
         ]
         for slot in changed:
             picture = self._tiles[slot].picture
-            self._shrunk.pop(slot, None)
+            self._scaled.pop(slot, None)
             if picture is None:
                 self._images.pop(slot, None)
             else:
@@ -86,7 +87,7 @@ class TileCanvas(QWidget):
         if list(before) != list(self._tiles) or size != self._picture_size():
             for slot in set(self._images) - set(self._tiles):
                 del self._images[slot]
-                self._shrunk.pop(slot, None)
+                self._scaled.pop(slot, None)
             self._unpainted &= set(self._tiles)
             if self._enlarged is not None and self._enlarged not in self._tiles:
                 self._set_enlarged(None)
@@ -94,7 +95,7 @@ class TileCanvas(QWidget):
             return
         for slot in changed:
             if slot in self._boxes:
-                self.update(self._boxes[slot])
+                self.update(self._boxes[slot].adjusted(-1, -1, 1, 1))
 
     def enlarge(self, slot: int | None) -> None:
         """None: all of them again. A slot that is not shown changes nothing."""
@@ -168,6 +169,8 @@ class TileCanvas(QWidget):
         frame.setAlpha(_FRAME_ALPHA)
         for slot, box in self._boxes.items():
             around = box.adjusted(-1, -1, 1, 1)
+            if self._has_numbers:
+                self._paint_number(painter, slot, box)
             if event.region().intersects(around):
                 painter.fillRect(around, frame)
                 self._paint_tile(painter, slot, box)
@@ -218,7 +221,7 @@ class TileCanvas(QWidget):
         self.update()
 
     def _move_focus(self, across: int, down: int) -> None:
-        self._focused = neighbour(self._focused, len(self._tiles), across, down)
+        self._focused = neighbour(self._focused, len(self._tiles), self._columns, across, down)
         if self._enlarged is not None:
             self.enlarge(self.focused_slot)
         self.update()
@@ -239,11 +242,18 @@ class TileCanvas(QWidget):
         slots = self._shown_slots()
         self._focused = min(self._focused, max(0, len(self._tiles) - 1))
         room = (self.width() - 2, self.height() - 2)  # a line fits around
-        boxes = tile_boxes(len(slots), self._picture_size(), room, _GAP)
+        size = self._picture_size()
+        self._has_numbers = len(slots) > 1
+        tiles = arranged(len(slots), size, room, _GAP, _STRIP if self._has_numbers else 0)
+        if self._has_numbers and tiles.boxes[0].height < _LEAST_NUMBERED:
+            self._has_numbers = False
+            tiles = arranged(len(slots), size, room, _GAP)
+        if self._enlarged is None:
+            self._columns = tiles.columns
         self._boxes = {
-            slot: QRect(*box).translated(1, 1) for slot, box in zip(slots, boxes, strict=True)
+            slot: QRect(*box).translated(1, 1) for slot, box in zip(slots, tiles.boxes, strict=True)
         }
-        self._shrunk.clear()
+        self._scaled.clear()
         self.update()
 
     def _paint_tile(self, painter: QPainter, slot: int, box: QRect) -> None:
@@ -251,45 +261,19 @@ class TileCanvas(QWidget):
         image = self._images.get(slot)
         if image is not None:
             place = fitted(image.width(), image.height(), QRectF(box))
-            scale = place.width() * self.devicePixelRatioF() / image.width()
-            if scale < _SHRUNK:
-                image = self._shrunk_image(slot, image, scale)
-                scale = place.width() * self.devicePixelRatioF() / image.width()
-            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, is_smoothed(scale))
-            painter.drawImage(place, image)
-        if len(self._tiles) > 1:
-            self._paint_number(painter, slot, box)
+            self._scaled[slot] = draw_scaled(painter, place, image, self._scaled.get(slot))
         if self.hasFocus() and self._enlarged is None and slot == self.focused_slot:
             painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), 2))
             painter.drawRect(QRectF(box).adjusted(1, 1, -1, -1))
-
-    def _shrunk_image(self, slot: int, image: QImage, scale: float) -> QImage:
-        """Halved until it is less than twice too large: a painter then loses no thin lines.
-
-        Much faster than `QImage.scaled`, and between two exact halves no worse.
-        """
-        if slot not in self._shrunk:
-            while scale < _SHRUNK and min(image.width(), image.height()) > 1:
-                image = _halved(image)
-                scale *= 2
-            self._shrunk[slot] = image
-        return self._shrunk[slot]
 
     def _paint_number(self, painter: QPainter, slot: int, box: QRect) -> None:
         font = QFont(self.font())
         font.setPixelSize(tokens.CAPTION)
         painter.setFont(font)
-        text = str(slot)
-        width = painter.fontMetrics().horizontalAdvance(text) + 2 * tokens.GRID
-        chip = QRect(box.left() + tokens.GRID, box.top() + tokens.GRID, width, 16)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(_CHIP)
-        painter.drawRoundedRect(chip, tokens.GRID, tokens.GRID)
-        painter.setPen(_CHIP_TEXT)
-        painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, text)
-        painter.restore()
+        painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
+        strip = QRect(box.left(), box.top() - _STRIP - 1, box.width(), _STRIP)
+        flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(strip, flags, str(slot))
 
     def _paint_veil(self, painter: QPainter) -> None:
         whole = QRect()
@@ -310,13 +294,3 @@ class TileCanvas(QWidget):
         painter.drawRoundedRect(chip, tokens.RADIUS, tokens.RADIUS)
         painter.setPen(_CHIP_TEXT)
         painter.drawText(room, flags, self._veil)
-
-
-def _halved(image: QImage) -> QImage:
-    """Each pixel the mean of four."""
-    half = QImage(image.width() // 2, image.height() // 2, QImage.Format.Format_RGB32)
-    painter = QPainter(half)
-    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-    painter.drawImage(half.rect(), image)
-    painter.end()
-    return half

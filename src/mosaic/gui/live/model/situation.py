@@ -67,9 +67,17 @@ def situation_without_run(has_runs: bool) -> Situation:
 
 
 def situation_of(
-    record: RunRecord, details: RunRecord | None, is_here: bool | None, frames: LiveFrames
+    record: RunRecord,
+    details: RunRecord | None,
+    is_here: bool | None,
+    frames: LiveFrames,
+    *,
+    is_drawn_beside: bool = False,
 ) -> Situation:
-    """`details` is the whole record, once it is known; `is_here`: its files are on this machine."""
+    """`details` is the whole record, once it is known; `is_here`: its files are on this machine.
+
+    `is_drawn_beside`: its pictures do not come from the run itself.
+    """
     if is_here is False:
         return Situation(
             LiveContent.MESSAGE,
@@ -80,7 +88,7 @@ def situation_of(
         )
     if record.is_over:
         return _over(record, details, frames)
-    if is_video_off(details):
+    if is_video_off(details) and not is_drawn_beside:
         return Situation(
             LiveContent.MESSAGE,
             "video-off-outline",
@@ -91,7 +99,7 @@ def situation_of(
     if record.state is RunState.INIT:
         text = _sentence(record.waiting) if record.waiting else "It starts as soon as it can."
         return Situation(LiveContent.MESSAGE, "clock-outline", "Waits in the queue", text)
-    if frames.status == BROKEN:
+    if frames.status == BROKEN and not is_drawn_beside:
         return Situation(
             LiveContent.MESSAGE,
             "image-broken-variant",
