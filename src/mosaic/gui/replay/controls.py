@@ -223,6 +223,9 @@ _COLOURS = {
 }
 
 
+_WIDE_STRIP = 420  # there is room for words beside the icon
+
+
 class StepStrip(QWidget):
     """What the step brought, and whether it is what was recorded."""
 
@@ -231,8 +234,8 @@ class StepStrip(QWidget):
         with_role(self, "hud")
         self.setObjectName("replay-hud")
         self._theme = theme
-        self.place, self.reward, self.total = label(), label(), label()
-        self.action = eliding_label()
+        self.place, self.action = eliding_label(), eliding_label()
+        self.reward, self.total = eliding_label(), eliding_label()
         self.badge_icon, self.badge = QLabel(), label()
         self.badge.setObjectName("replay-badge")
         self.place.setObjectName("replay-place")
@@ -253,7 +256,11 @@ class StepStrip(QWidget):
         # Numbers come and go; the columns stay where they are.
         layout.setColumnStretch(0, 3)
         layout.setColumnStretch(1, 3)
-        layout.setColumnStretch(2, 2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # The icon says it, too, and the tip in whole words.
+        self.badge.setVisible(self.width() >= _WIDE_STRIP)
 
     def show_fields(self, fields: tuple[str, str, str, str]) -> None:
         place, action, reward, total = fields
@@ -264,7 +271,9 @@ class StepStrip(QWidget):
 
     def show_badge(self, badge: Badge) -> None:
         self.badge.setText(badge.text)
-        self.badge.setToolTip(badge.tip)
+        for part in (self.badge, self.badge_icon):
+            part.setToolTip(badge.tip or badge.text)
+        self.badge_icon.setAccessibleName(badge.text)
         colour = _COLOURS[badge.sameness]
         self.badge.setStyleSheet(f"color: {colour};")
         icon = self._theme.icon(_ICONS[badge.sameness], colour)

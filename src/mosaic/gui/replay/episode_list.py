@@ -116,6 +116,7 @@ class EpisodePager:
 _ORDERS = (("newest", "Newest first"), ("best", "Best first"), ("worst", "Worst first"))
 # What is walked along: its order, and its key.
 _WALKS = (("Best", "best", "B"), ("Worst", "worst", "W"))
+_ARROW = 20
 _SEED, _ENDED = 3, 4
 _WIDE, _ENDED_WIDTH = 300, 100
 
@@ -301,6 +302,7 @@ class EpisodeList(QWidget):
             (forth, "next", "chevron-right", 1, key),
         ):
             arrow.setObjectName(f"{name}-{word}")
+            arrow.setFixedWidth(_ARROW)
             arrow.setToolTip(f"{name.capitalize()} {word} episode ({keys})")
             arrow.setAccessibleName(f"{name.capitalize()} {word} episode")
             arrow.clicked.connect(lambda _=False, by=by: self.walk(order, by))

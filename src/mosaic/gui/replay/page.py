@@ -66,7 +66,7 @@ class ReplayPage(StagePage):
         self._choosing: Task | None = None  # which episode is the best of another run
         self._beside_run = ""
         granted: set[str] = set()  # what a person wants to run, while the window is open
-        self.source = EpisodeSource(workbench, granted, has_profiles=True)
+        self.source = EpisodeSource(workbench, granted)
         self.beside_source = EpisodeSource(workbench, granted)
         self._jobs: dict[SimulationJob, str] = {}
         self._mail = _JobSignals(self)
@@ -113,7 +113,7 @@ class ReplayPage(StagePage):
         source.steps_read.connect(self._on_steps_read)
         source.began.connect(self._on_began)
         source.drawn.connect(panel.show_picture)
-        source.observed.connect(panel.show_observed)
+        source.observed.connect(panel.strips.show_observed)
         source.failed.connect(self._on_failed)
         beside.read.connect(self._on_beside_read)
         beside.steps_read.connect(panel.show_beside_steps)
@@ -309,6 +309,11 @@ class ReplayPage(StagePage):
     def _on_began(self) -> None:
         self._set_exportable(True)
         self.panel.begin()
+        self._observe()
+
+    def _observe(self) -> None:
+        if self.panel.transport.strips.isChecked() and self.export_button.isEnabled():
+            self.source.observe()
 
     # The other one of two episodes
 
@@ -354,6 +359,7 @@ class ReplayPage(StagePage):
 
     def _on_strips_toggled(self, is_shown: bool) -> None:
         self._workbench.settings.setValue(_STRIPS_SETTING, "true" if is_shown else "false")
+        self._observe()
 
     # Jobs
 

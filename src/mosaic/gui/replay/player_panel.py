@@ -13,7 +13,7 @@ from mosaic.gui.replay.model.episode import EpisodeSteps
 from mosaic.gui.replay.model.player import ReplayPlayer, faster, slower
 from mosaic.gui.replay.model.words import Badge
 from mosaic.gui.replay.screen import EpisodeScreen, Offers
-from mosaic.gui.replay.simulation_thread import StepDrawn, StepsObserved
+from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.replay.strips import StripStack
 from mosaic.gui.theme.theme import Theme
 
@@ -94,9 +94,6 @@ class PlayerPanel(QWidget):
         self._show_length()
         self.strips.show_episode(steps)
         self._show_place()
-
-    def show_observed(self, observed: StepsObserved) -> None:
-        self.strips.show_observed(observed.profiles)
 
     def begin(self) -> None:
         """The simulator is there: it plays."""

@@ -119,6 +119,8 @@ class EpisodeScreen(QWidget):
         self._stack.addWidget(instead)
         head = QHBoxLayout()
         head.setSpacing(4)
+        # Two of them are level, whether or not they can be closed.
+        self.heading.setFixedHeight(self.close_button.sizeHint().height())
         head.addWidget(self.heading, 1)
         head.addWidget(self.close_button)
         layout = QVBoxLayout(self)

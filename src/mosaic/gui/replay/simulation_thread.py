@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,40 +45,18 @@ class StepDrawn:
 
 
 @dataclass(frozen=True)
-class StepsObserved:
-    """What the environment showed its agent, as profiles by step; in the order of the steps."""
-
-    profiles: dict[int, list[float]]
-
-
-@dataclass(frozen=True)
 class SimulationFailed:
     error: MosaicError
 
 
-SimulationEvent = StepsRead | SimulationBegan | StepDrawn | StepsObserved | SimulationFailed
-
-# Before the first picture the episode is looked at for this long, without pictures: most are
-# known wholly then. The rest follows as it is played.
-_LOOK_AHEAD_S = 0.4
-_LOOK_AHEAD_STEPS = 25
-# Whoever looks ahead has to begin again, with every action that leads to the beginning.
-_LONGEST_LEAD = 200
-_MOST_PROFILES = 500  # at a time
+SimulationEvent = StepsRead | SimulationBegan | StepDrawn | SimulationFailed
 
 
 class SimulationThread:
     def __init__(
-        self,
-        recording: EpisodeRecording,
-        tell: Callable[[SimulationThread, SimulationEvent], None],
-        *,
-        has_profiles: bool = False,
+        self, recording: EpisodeRecording, tell: Callable[[SimulationThread, SimulationEvent], None]
     ) -> None:
-        """With `has_profiles` observations are told as well."""
         self._recording, self._tell = recording, tell
-        self._has_profiles = has_profiles
-        self._profiles: dict[int, list[float]] = {}
         self._changed = threading.Condition()
         self._wanted: int | None = None
         self._ahead: deque[int] = deque()
@@ -113,9 +90,6 @@ class SimulationThread:
         try:
             self._say(StepsRead(EpisodeSteps.of(self._recording)))
             with Simulation(self._recording, begun=self._on_begun) as simulation:
-                if self._has_profiles:
-                    simulation.observed = self._on_observed
-                    self._look_ahead(simulation)
                 self._say(SimulationBegan(simulation.steps))
                 self._serve(simulation)
         except MosaicError as error:
@@ -132,28 +106,6 @@ class SimulationThread:
             if self._is_ended:
                 simulation.kill()
 
-    def _look_ahead(self, simulation: Simulation) -> None:
-        if self._recording.lead > _LONGEST_LEAD:
-            return
-        until = time.monotonic() + _LOOK_AHEAD_S
-        at = 0
-        while at < simulation.steps and not self._is_ended and time.monotonic() < until:
-            reached = simulation.go_to(at + _LOOK_AHEAD_STEPS)
-            if reached <= at:
-                break  # the simulated episode ends before the recorded one
-            at = reached
-        self._tell_profiles()
-
-    def _on_observed(self, step: int, profile: list[float]) -> None:
-        self._profiles[step] = profile
-        if len(self._profiles) >= _MOST_PROFILES:
-            self._tell_profiles()
-
-    def _tell_profiles(self) -> None:
-        if self._profiles:
-            profiles, self._profiles = self._profiles, {}
-            self._say(StepsObserved(profiles))
-
     def _serve(self, simulation: Simulation) -> None:
         seen = 0
         while True:
@@ -165,7 +117,6 @@ class SimulationThread:
                 wanted, self._wanted = self._wanted, None
                 step = self._ahead.popleft() if wanted is None else wanted
             picture = simulation.seek(step)
-            self._tell_profiles()
             seen = max(seen, simulation.step.index)
             if wanted is not None:
                 image = to_image(picture)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
+    QEnterEvent,
     QFontMetrics,
     QImage,
     QMouseEvent,
@@ -42,7 +43,7 @@ _ORDER = ("reward", "action", "value", "observation")
 _HEIGHT = 30
 _EDGE = 3  # above and below a line
 _RADIUS = 4
-_LABEL_ALPHA = 190
+_LABEL_ALPHA = 235
 # What becomes known while it plays is drawn this often.
 _REDRAW_MS = 250
 
@@ -94,6 +95,14 @@ class StripView(QWidget):
         if event.buttons() & Qt.MouseButton.LeftButton:
             self.chosen.emit(self.step_at(event.position().x()))
 
+    def enterEvent(self, event: QEnterEvent) -> None:
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self.update()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._drawn = None
@@ -108,7 +117,8 @@ class StripView(QWidget):
         painter.setPen(QPen(QColor(palette.accent), 2))
         painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
         painter.setFont(self._theme.mono_font(11))
-        self._paint_label(painter, self.strip.name, is_left=True)
+        if not self.underMouse():  # whoever points at it wants to see what is below
+            self._paint_label(painter, self.strip.name, is_left=True)
         if text := self.strip.text_at(self._step):
             self._paint_label(painter, text, is_left=False)
         painter.end()
