@@ -58,10 +58,9 @@ def test_the_last_episode_plays_to_its_end(
     run_id = finished_run(daemon)
     view = shown(qtbot, application, run_id)
     steps = view.panel.player.steps
-    assert place(view) == f"step 0 / {steps}"
+    assert view.panel.player.is_playing, "a replay opens playing"
     assert view.episodes.model.rowCount() == 3
     view.panel.choose_speed(16.0)
-    qtbot.keyClick(view.panel.picture, Qt.Key.Key_Space)
     qtbot.waitUntil(
         lambda: not view.panel.player.is_playing and place(view) == f"step {steps} / {steps}",
         timeout=WAIT_MS,
@@ -74,6 +73,9 @@ def test_keys_step_and_a_click_in_the_table_goes_there(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     view = shown(qtbot, application, finished_run(daemon))
+    view.panel.toggle()
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: place(view).startswith("step 0 "), timeout=WAIT_MS)
     first = view.panel.image
     qtbot.keyClick(view.panel.picture, Qt.Key.Key_Period)
     qtbot.waitUntil(lambda: view.panel.image is not first, timeout=WAIT_MS)
@@ -147,7 +149,7 @@ def test_long_lists_come_a_page_at_a_time_and_jumps_find_the_best(
     assert not model.canFetchMore(QModelIndex())
     best = next(daemon.client.episodes(run_id, 1, "best")).episode_index
     view.episodes.jump("best")
-    qtbot.waitUntil(lambda: view._heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: view.panel.main.heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS)
 
 
 def leave_clip(files: RunFiles) -> None:
@@ -164,9 +166,7 @@ def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(
     view = shown(qtbot, application, run_id)
     recording = daemon.client.get_recording(run_id, 0)
     elsewhere = dataclasses.replace(recording, python="/nowhere/python")
-    view.show_episode(0)
-    view._end_episode()
-    view.show_recording(elsewhere)
+    view.source.show_recording(elsewhere)
     title = view.panel.message._title
     qtbot.waitUntil(lambda: "cannot be simulated" in title.text(), timeout=WAIT_MS)
     assert "/nowhere/python is not on this machine" in view.panel.message._text.text()
@@ -180,10 +180,9 @@ def test_a_run_that_is_deleted_while_it_plays_leaves_no_simulator(
 ) -> None:
     run_id = finished_run(daemon)
     view = shown(qtbot, application, run_id)
-    view.panel.toggle()
     application.state.runs.remove([run_id])
     assert view.panel.message._title.text() == "The run was deleted"
-    assert not view.panel.player.is_playing and view._thread is None
+    assert not view.panel.player.is_playing and not view.source.is_simulating
 
 
 def test_a_run_without_finished_episodes_says_so(
@@ -200,8 +199,7 @@ def test_another_page_ends_the_simulator(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     view = shown(qtbot, application, finished_run(daemon))
-    view.panel.toggle()
     application.state.show_page(Page.WELCOME)
-    assert view._thread is None and not view.panel._timer.isActive()
+    assert not view.source.is_simulating and not view.panel._timer.isActive()
     application.state.show_page(Page.REPLAY)
     qtbot.waitUntil(lambda: view.panel.image is not None, timeout=WAIT_MS)

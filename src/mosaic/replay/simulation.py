@@ -21,6 +21,7 @@ from mosaic.errors import WorkerError
 from mosaic.fastlane.tiling import Picture
 from mosaic.replay import simulator
 from mosaic.replay.messages import Message, recording_to_message, unpacked_value
+from mosaic.replay.profile import MOST_NUMBERS
 from mosaic.replay.simulator_process import SimulatorProcess
 from mosaic.replay.verdict import ReplayVerdict, impossible_replay
 
@@ -64,6 +65,9 @@ class Simulation:
         self._answer_wait_s = answer_wait_s
         self._kept: OrderedDict[int, SimulatedStep] = OrderedDict()
         self._kept_bytes = 0
+        # Gets the profile of each observation, once, as the episode is simulated.
+        self.observed: Callable[[int, list[float]], None] | None = None
+        self._observed_to = -1
         self.difference = ""  # the first one that was found, and how many; empty: none so far
         self.step = SimulatedStep(0, None, None, 0.0, 0.0, False, False, None)
         self._simulator_at = 0
@@ -107,12 +111,18 @@ class Simulation:
         if found is None:
             is_back = step < self._simulator_at
             first = max(0, step - _DRAWN_BEFORE) if is_back else step
-            self._ask(simulator.SEEK, step=step, pictures_from=first)
-            for found in self._moments():
-                self._keep(found)
+            for found in self._seek(step, first):
+                if found.picture is not None:
+                    self._keep(found)
         assert found is not None and found.picture is not None
         self.step = found
         return found.picture
+
+    def go_to(self, step: int) -> int:
+        """Without a picture; for what is `observed` on the way. Returns where it stands."""
+        for found in self._seek(min(max(step, 0), self.steps), None):
+            self.step = found
+        return self.step.index
 
     def moments(self) -> list[SimulatedStep]:
         """All of them, from the beginning to the end, without pictures."""
@@ -133,6 +143,13 @@ class Simulation:
             return impossible_replay(error.message)
         return ReplayVerdict(**answer.values)
 
+    def _seek(self, step: int, pictures_from: int | None) -> Iterator[SimulatedStep]:
+        profiles_from = None if self.observed is None else self._observed_to + 1
+        self._ask(
+            simulator.SEEK, step=step, pictures_from=pictures_from, profiles_from=profiles_from
+        )
+        return self._moments()
+
     def _ask(self, kind: str, **values: Any) -> None:
         self._process.send(Message(kind, values), self._answer_wait_s)
 
@@ -144,6 +161,9 @@ class Simulation:
             self.difference = str(answer.values["difference"])
             found = _simulated_step(answer)
             self._simulator_at = found.index
+            if answer.values.get("profile") is not None and self.observed is not None:
+                self._observed_to = max(self._observed_to, found.index)
+                self.observed(found.index, _profile(answer))
             yield found
             if answer.values["is_last"]:
                 return
@@ -201,6 +221,13 @@ def check_possible(recording: EpisodeRecording) -> None:
             f"the interpreter {recording.python} is not on this machine",
             hint="replay where the worker is installed",
         )
+
+
+def _profile(answer: Message) -> list[float]:
+    try:
+        return [float(value) for value in answer.values["profile"][:MOST_NUMBERS]]
+    except (ValueError, TypeError) as error:
+        raise WorkerError(f"the simulator's answer cannot be read: {error}") from error
 
 
 def _simulated_step(answer: Message) -> SimulatedStep:

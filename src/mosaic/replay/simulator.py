@@ -33,6 +33,7 @@ from mosaic.replay.messages import (
     recording_from_message,
 )
 from mosaic.replay.playback import Playback
+from mosaic.replay.profile import profile_of
 
 # Requests
 SEEK, STREAM, FINISH = "seek", "stream", "finish"
@@ -64,7 +65,8 @@ class Answering:
     def answer(self, request: Message) -> None:
         values = request.values
         if request.kind == SEEK:
-            self._seek(int(values["step"]), values["pictures_from"])
+            profiles_from = values.get("profiles_from")
+            self._seek(int(values["step"]), values["pictures_from"], profiles_from)
         elif request.kind == STREAM:
             self._stream(bool(values["pictures"]), bool(values["observations"]))
         elif request.kind == FINISH:
@@ -73,20 +75,27 @@ class Answering:
         else:
             raise WorkerError(f"{request.kind!r} is no request")
 
-    def _seek(self, step: int, pictures_from: int | None) -> None:
-        """The answer is the last moment; those with pictures before it come first."""
+    def _seek(self, step: int, pictures_from: int | None, profiles_from: int | None) -> None:
+        """The answer is the last moment; those with pictures or profiles before it come first."""
         playback = self._playback
 
+        def is_wanted(since: int | None) -> bool:
+            return since is not None and since <= (playback.position or 0)
+
         def arrived() -> None:
-            position = playback.position or 0
-            if pictures_from is not None and pictures_from <= position < step:
-                if not playback.is_at_end:  # which is answered below
-                    self._say_moment(has_picture=True)
+            if playback.position == step or playback.is_at_end:
+                self._say_progress()  # it is answered below
+            elif is_wanted(pictures_from) or is_wanted(profiles_from):
+                self._say_moment(is_wanted(pictures_from), has_profile=is_wanted(profiles_from))
             else:
                 self._say_progress()
 
         playback.seek(step, arrived)
-        self._say_moment(has_picture=pictures_from is not None, is_last=True)
+        self._say_moment(
+            has_picture=pictures_from is not None,
+            has_profile=is_wanted(profiles_from),
+            is_last=True,
+        )
 
     def _stream(self, has_pictures: bool, has_observations: bool) -> None:
         self._playback.begin()
@@ -97,7 +106,11 @@ class Answering:
         self._say_verdict()
 
     def _say_moment(
-        self, has_picture: bool, has_observation: bool = False, is_last: bool = False
+        self,
+        has_picture: bool,
+        has_observation: bool = False,
+        has_profile: bool = False,
+        is_last: bool = False,
     ) -> None:
         playback = self._playback
         parts: list[bytes] = []
@@ -111,6 +124,7 @@ class Answering:
             "terminated": moment.terminated,
             "truncated": moment.truncated,
             "picture": None,
+            "profile": profile_of(moment.observation) if has_profile else None,
             "is_last": is_last,
             "difference": self._difference(),
         }

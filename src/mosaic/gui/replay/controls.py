@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mosaic.gui.replay.model import SPEEDS, Badge, Sameness, speed_text
+from mosaic.gui.replay.model.player import SPEEDS, speed_text
+from mosaic.gui.replay.model.words import Badge, Sameness
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.theme.tokens import DARK
 from mosaic.gui.widgets.roles import eliding_label, label, with_role
@@ -32,6 +33,7 @@ class TransportBar(QWidget):
     pressed = Signal(str)  # "start", "back", "play", "forth", "end", "lowest", "highest"
     looped = Signal(bool)
     speed_chosen = Signal(float)
+    strips_toggled = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,6 +66,13 @@ class TransportBar(QWidget):
         self.speed.currentIndexChanged.connect(self._on_speed_chosen)
         layout.addSpacing(6)
         layout.addWidget(self.speed)
+        self.strips = self._button("strips", "chart-timeline-variant", "")
+        self.strips.setToolTip("Rewards, actions and observations along the episode (S)")
+        self.strips.setAccessibleName("Strips")
+        self.strips.setCheckable(True)
+        self.strips.setChecked(True)
+        self.strips.toggled.connect(self.strips_toggled)
+        layout.addWidget(self.strips)
         layout.addStretch(1)
         self.lowest = self._button("lowest", "arrow-down-thin", "")
         self.highest = self._button("highest", "arrow-up-thin", "")
@@ -106,7 +115,7 @@ class TransportBar(QWidget):
 
     def set_ready(self, is_ready: bool) -> None:
         for button, _ in self._icons:
-            if button not in (self.lowest, self.highest, self.loop):
+            if button not in (self.lowest, self.highest, self.loop, self.strips):
                 button.setEnabled(is_ready)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -126,7 +135,7 @@ class TransportBar(QWidget):
         button.setObjectName(f"replay-{name}")
         button.setToolTip(tip)
         button.setAccessibleName(tip.partition(" (")[0] or f"{name.capitalize()} reward")
-        if name != "loop":
+        if name not in ("loop", "strips"):
             button.clicked.connect(lambda _=False, name=name: self.pressed.emit(name))
         self._icons.append((button, icon))
         return button
@@ -141,7 +150,7 @@ class TransportBar(QWidget):
 
 
 _MARK_HEIGHT = 5
-_HANDLE = 14  # as in the style sheet
+HANDLE = 14  # as in the style sheet
 
 
 class Scrubber(QSlider):
@@ -190,13 +199,13 @@ class Scrubber(QSlider):
         painter.end()
 
     def _place_of(self, step: int) -> int:
-        room = self.width() - _HANDLE
+        room = self.width() - HANDLE
         offset = QStyle.sliderPositionFromValue(self.minimum(), self.maximum(), step, room)
-        return int(offset) + _HANDLE // 2
+        return int(offset) + HANDLE // 2
 
     def _step_at(self, x: int) -> int:
-        room = self.width() - _HANDLE
-        at = x - _HANDLE // 2
+        room = self.width() - HANDLE
+        at = x - HANDLE // 2
         return int(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), at, room))
 
 
@@ -214,6 +223,9 @@ _COLOURS = {
 }
 
 
+_WIDE_STRIP = 420  # there is room for words beside the icon
+
+
 class StepStrip(QWidget):
     """What the step brought, and whether it is what was recorded."""
 
@@ -222,8 +234,8 @@ class StepStrip(QWidget):
         with_role(self, "hud")
         self.setObjectName("replay-hud")
         self._theme = theme
-        self.place, self.reward, self.total = label(), label(), label()
-        self.action = eliding_label()
+        self.place, self.action = eliding_label(), eliding_label()
+        self.reward, self.total = eliding_label(), eliding_label()
         self.badge_icon, self.badge = QLabel(), label()
         self.badge.setObjectName("replay-badge")
         self.place.setObjectName("replay-place")
@@ -244,7 +256,11 @@ class StepStrip(QWidget):
         # Numbers come and go; the columns stay where they are.
         layout.setColumnStretch(0, 3)
         layout.setColumnStretch(1, 3)
-        layout.setColumnStretch(2, 2)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # The icon says it, too, and the tip in whole words.
+        self.badge.setVisible(self.width() >= _WIDE_STRIP)
 
     def show_fields(self, fields: tuple[str, str, str, str]) -> None:
         place, action, reward, total = fields
@@ -255,7 +271,9 @@ class StepStrip(QWidget):
 
     def show_badge(self, badge: Badge) -> None:
         self.badge.setText(badge.text)
-        self.badge.setToolTip(badge.tip)
+        for part in (self.badge, self.badge_icon):
+            part.setToolTip(badge.tip or badge.text)
+        self.badge_icon.setAccessibleName(badge.text)
         colour = _COLOURS[badge.sameness]
         self.badge.setStyleSheet(f"color: {colour};")
         icon = self._theme.icon(_ICONS[badge.sameness], colour)
@@ -265,4 +283,7 @@ class StepStrip(QWidget):
 # Keys of the replay page; tables on it leave them to the page.
 PLAY, BACK, FORTH = Qt.Key.Key_Space, Qt.Key.Key_Comma, Qt.Key.Key_Period
 SLOWER, FASTER, LOOP = Qt.Key.Key_Minus, Qt.Key.Key_Plus, Qt.Key.Key_L
-KEYS = frozenset({PLAY, BACK, FORTH, SLOWER, FASTER, LOOP, Qt.Key.Key_Equal})
+BEST, WORST, BESIDE, STRIPS = Qt.Key.Key_B, Qt.Key.Key_W, Qt.Key.Key_D, Qt.Key.Key_S
+KEYS = frozenset(
+    {PLAY, BACK, FORTH, SLOWER, FASTER, LOOP, BEST, WORST, BESIDE, STRIPS, Qt.Key.Key_Equal}
+)

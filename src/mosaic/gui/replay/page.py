@@ -8,32 +8,31 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout
 
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.events import EpisodeSummary, TrainingStep
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
 from mosaic.front.replay_files import write_movie, write_picture
 from mosaic.gui.replay import controls
-from mosaic.gui.replay.model import heading, verdict_badge, verdict_sentence
-from mosaic.gui.replay.player_panel import Offers, PlayerPanel
-from mosaic.gui.replay.simulation_thread import (
-    SimulationBegan,
-    SimulationEvent,
-    SimulationFailed,
-    SimulationJob,
-    SimulationThread,
-    StepDrawn,
-    StepsRead,
-)
+from mosaic.gui.replay.beside_chooser import BesideChooser
+from mosaic.gui.replay.episode_source import EpisodeSource
+from mosaic.gui.replay.model.beside import BesideChoice, beside_choices, beside_heading
+from mosaic.gui.replay.model.episode import EpisodeSteps
+from mosaic.gui.replay.model.strips import values_of
+from mosaic.gui.replay.model.words import heading, verdict_badge, verdict_sentence
+from mosaic.gui.replay.player_panel import PlayerPanel
+from mosaic.gui.replay.screen import Offers
+from mosaic.gui.replay.simulation_thread import SimulationJob
 from mosaic.gui.replay.tables import SideTables
 from mosaic.gui.services.async_bridge import Task
-from mosaic.gui.services.consent import ask_with_consent, recording_with_consent
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice, Severity, notice_of, sentence_of
 from mosaic.gui.videos.model import list_videos
 from mosaic.gui.widgets.choosers import ask_for_file
-from mosaic.gui.widgets.roles import eliding_label, label
+from mosaic.gui.widgets.roles import eliding_label
 from mosaic.gui.widgets.stage_page import BackButton, StagePage
 from mosaic.replay.simulation import Simulation
 from mosaic.replay.verdict import ReplayVerdict
@@ -41,15 +40,17 @@ from mosaic.replay.verdict import ReplayVerdict
 # A simulator that is killed is gone in a moment; a window that closes waits no longer for it.
 _END_WAIT_S = 1.0
 _MOST_CLIPS = 5
+# Of the steps that a worker told one by one.
+_MOST_TOLD = 20_000
+_STRIPS_SETTING = "replay/strips"
 
 
 Chosen = Callable[[Path], None]
 
 
-class _ThreadSignals(QObject):
-    """From the threads of simulators into the window's."""
+class _JobSignals(QObject):
+    """From the threads of jobs into the window's."""
 
-    told = Signal(object, object)
     done = Signal(object, object)
 
 
@@ -61,17 +62,20 @@ class ReplayPage(StagePage):
         self._run_id = ""
         self._record: RunRecord | None = None
         self._wanted_episode: int | None = None
-        self._recording: EpisodeRecording | None = None
         self._asking: list[Task] = []
-        self._granted: set[str] = set()  # what a person wants to run, while the window is open
-        self._thread: SimulationThread | None = None
+        self._choosing: Task | None = None  # which episode is the best of another run
+        self._beside_run = ""
+        granted: set[str] = set()  # what a person wants to run, while the window is open
+        self.source = EpisodeSource(workbench, granted)
+        self.beside_source = EpisodeSource(workbench, granted)
         self._jobs: dict[SimulationJob, str] = {}
-        self._mail = _ThreadSignals(self)
-        self._mail.told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
+        self._mail = _JobSignals(self)
         self._mail.done.connect(self._on_done, Qt.ConnectionType.QueuedConnection)
         self.back_button = BackButton(workbench.theme, workbench.state.leave_page)
         self._title = eliding_label("", "section")
-        self._heading = label("", "muted")
+        self.beside_button = QPushButton("Beside…")
+        self.beside_button.setObjectName("replay-beside")
+        self.beside_button.clicked.connect(self.toggle_beside)
         self.verify_button = QPushButton("Verify")
         self.verify_button.setObjectName("replay-verify")
         self.verify_button.setToolTip("Simulate the whole episode and compare it with its record")
@@ -85,8 +89,15 @@ class ReplayPage(StagePage):
         self.panel = PlayerPanel(workbench.theme)
         self.side = SideTables(workbench)
         self.episodes, self.step_table = self.side.episodes, self.side.steps
+        self.chooser = BesideChooser(self, self._beside_choices)
+        self.chooser.chosen.connect(self.show_beside)
         self._lay_out()
+        self._connect_sources()
         self.panel.wanted.connect(self._on_wanted)
+        self.panel.beside_closed.connect(self._on_beside_closed)
+        self.panel.transport.strips_toggled.connect(self._on_strips_toggled)
+        is_wanted = str(workbench.settings.value(_STRIPS_SETTING, "true")) == "true"
+        self.panel.transport.strips.setChecked(is_wanted)
         self.panel.stepped.connect(self.step_table.show_step)
         self.step_table.chosen.connect(self.panel.seek)
         self.episodes.chosen.connect(self.show_episode)
@@ -94,6 +105,23 @@ class ReplayPage(StagePage):
         workbench.state.runs.changed.connect(self._on_runs_changed)
         workbench.state.runs.removed.connect(self._on_runs_removed)
         self._set_exportable(False)
+        self._show_beside_button()
+
+    def _connect_sources(self) -> None:
+        source, beside, panel = self.source, self.beside_source, self.panel
+        source.read.connect(self._on_read)
+        source.steps_read.connect(self._on_steps_read)
+        source.began.connect(self._on_began)
+        source.drawn.connect(panel.show_picture)
+        source.observed.connect(panel.strips.show_observed)
+        source.failed.connect(self._on_failed)
+        beside.read.connect(self._on_beside_read)
+        beside.steps_read.connect(panel.show_beside_steps)
+        beside.began.connect(panel.begin_beside)
+        beside.drawn.connect(panel.show_beside_picture)
+        beside.failed.connect(
+            lambda title, error: panel.show_beside_message(title, sentence_of(error))
+        )
 
     # StagePage
 
@@ -104,6 +132,7 @@ class ReplayPage(StagePage):
             return
         if target.run_id != self._run_id:
             self._end_episode()
+            self.panel.close_beside()
             self._run_id, self._record = target.run_id, None
         self._wanted_episode = target.episode
         self._show_title()
@@ -119,15 +148,17 @@ class ReplayPage(StagePage):
     def leave(self) -> None:
         if any(name == "export" for name in self._jobs.values()):
             self._workbench.state.say(Notice("The export was stopped with the replay"))
-        thread = self._thread
         self._end_episode()
+        self.panel.close_beside()
+        self.panel.strips.stop()
+        self.chooser.hide()
         self.episodes.leave()
         for job in self._jobs:
             job.end()
         for job in self._jobs:
             job.join(_END_WAIT_S)
-        if thread is not None:
-            thread.join(_END_WAIT_S)
+        for source in (self.source, self.beside_source):
+            source.join(_END_WAIT_S)
         self._jobs.clear()
 
     # What the person does
@@ -137,22 +168,12 @@ class ReplayPage(StagePage):
         self.episodes.show_current(episode_index)
         self.panel.show_steps(None)
         self.step_table.show_steps(None)
-        self._heading.setText(f"Episode {episode_index:,}")
+        self.panel.main.show_heading(f"Episode {episode_index:,}")
         self.panel.show_message("Reading the recording…")
-        run_id = self._run_id
-        ask_with_consent(
-            self._workbench.state,
-            self._workbench.bridge,
-            lambda client, granted: recording_with_consent(client, run_id, episode_index, granted),
-            self.show_recording,
-            self._on_failed,
-            subject=self._title.text(),
-            granted=self._granted,
-            begun=self._asking.append,
-        )
+        self.source.show_episode(self._run_id, episode_index, self._title.text())
 
     def verify(self) -> None:
-        if self._recording is not None:
+        if self.source.recording is not None:
             self.verify_button.setEnabled(False)
             self.verify_button.setText("Verifying…")
             self._start_job("verify", Simulation.verify)
@@ -166,8 +187,41 @@ class ReplayPage(StagePage):
         step = self.panel.player.step
         self._start_job("export", lambda simulation: write_picture(simulation, step, path))
 
+    def toggle_beside(self) -> None:
+        """Asks which episode shall be beside this one; or back to one."""
+        if self.panel.has_beside:
+            self.panel.close_beside()
+        else:
+            self.chooser.open(self.beside_button)
+
+    def show_beside(self, choice: BesideChoice) -> None:
+        self._beside_run = choice.run_id
+        self.side.set_shown(False)
+        self.panel.open_beside(f"{choice.title} · {choice.note}")
+        self._show_beside_button()
+        self._show_headings()
+        if choice.episode is not None:
+            self.beside_source.show_episode(choice.run_id, choice.episode, choice.note)
+            return
+        self._choosing = self._workbench.bridge.ask(
+            lambda client: _first_episode(client, choice.run_id, choice.order),
+            partial(self._on_beside_found, choice),
+            lambda error: self.panel.show_beside_message("No episode", sentence_of(error)),
+        )
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        by = -1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
         match event.key():
+            case controls.BEST:
+                self.episodes.walk("best", by)
+            case controls.WORST:
+                self.episodes.walk("worst", by)
+            case controls.BESIDE:
+                self.toggle_beside()
+            case controls.STRIPS:
+                self.panel.transport.strips.toggle()
+            case Qt.Key.Key_Escape if self.panel.has_beside:
+                self.panel.close_beside()
             case controls.PLAY:
                 self.panel.toggle()
             case controls.BACK:
@@ -204,7 +258,7 @@ class ReplayPage(StagePage):
 
     def _on_episodes_loaded(self) -> None:
         """Nobody asked for a certain one: the first of the list is shown."""
-        if self._wanted_episode is not None or self._recording is not None:
+        if self._wanted_episode is not None or self.source.recording is not None:
             return
         first = self.episodes.model.episode(0)
         if first is not None:
@@ -219,44 +273,100 @@ class ReplayPage(StagePage):
     def _show_first(self) -> None:
         self.show_episode(0)
 
-    def show_recording(self, recording: EpisodeRecording) -> None:
-        self._recording = recording
-        self._heading.setText(heading(recording))
+    def _on_read(self, recording: EpisodeRecording) -> None:
+        self._show_headings()
         self.panel.show_message("Starting the simulator…", recording.env_id)
         self._set_exportable(False)
-        self._thread = SimulationThread(recording, self._mail.told.emit)
+        self._ask_values(recording)
 
-    def _on_failed(self, error: MosaicError) -> None:
-        self.panel.show_message("This episode cannot be shown", sentence_of(error), self._offers())
+    def _ask_values(self, recording: EpisodeRecording) -> None:
+        """What the agent expected at each step, where its worker told that."""
+        run_id, episode = recording.run_id, recording.episode.episode_index
+        self._asking.append(
+            self._workbench.bridge.ask(
+                lambda client: _told_values(client, run_id, episode, recording.attempt),
+                self.panel.strips.show_values,
+                lambda error: None,
+            )
+        )
+
+    def _on_failed(self, title: str, error: MosaicError) -> None:
+        self._set_exportable(False)
+        self.panel.show_message(title, sentence_of(error), self._offers())
 
     # What the simulator says
 
     def _on_wanted(self, step: int, ahead: list[int]) -> None:
-        if self._thread is not None:
-            self._thread.show(step, ahead)
+        self.source.want(step, ahead)
+        if self.panel.has_beside:
+            self.beside_source.want(step, ahead)
 
-    def _on_told(self, thread: SimulationThread, event: SimulationEvent) -> None:
-        if thread is not self._thread:
-            return
-        match event:
-            case StepsRead(steps):
-                self.panel.show_steps(steps)
-                self.step_table.show_steps(steps)
-                self.step_table.show_step(0)
-            case SimulationBegan():
-                self._set_exportable(True)
-                self.panel.begin()
-            case StepDrawn():
-                self.panel.show_picture(event)
-            case SimulationFailed(error):
-                self._set_exportable(False)
-                self.panel.show_message(
-                    "This episode cannot be simulated", sentence_of(error), self._offers()
-                )
+    def _on_steps_read(self, steps: EpisodeSteps) -> None:
+        self.panel.show_steps(steps)
+        self.step_table.show_steps(steps)
+        self.step_table.show_step(0)
+
+    def _on_began(self) -> None:
+        self._set_exportable(True)
+        self.panel.begin()
+        self._observe()
+
+    def _observe(self) -> None:
+        if self.panel.transport.strips.isChecked() and self.export_button.isEnabled():
+            self.source.observe()
+
+    # The other one of two episodes
+
+    def _beside_choices(self, text: str) -> list[BesideChoice]:
+        recording = self.source.recording
+        shown = None if recording is None else recording.episode.episode_index
+        runs = self._workbench.state.runs.newest_first()
+        return beside_choices(text, self._run_id, shown, self.episodes.model.episodes, runs)
+
+    def _on_beside_found(self, choice: BesideChoice, episode: EpisodeSummary | None) -> None:
+        if episode is None:
+            self.panel.show_beside_message("No finished episode yet", choice.note)
+        else:
+            self.beside_source.show_episode(choice.run_id, episode.episode_index, choice.note)
+
+    def _on_beside_read(self, recording: EpisodeRecording) -> None:
+        self._show_headings()
+
+    def _on_beside_closed(self) -> None:
+        if self._choosing is not None:
+            self._choosing.cancel()
+        self.beside_source.end()
+        self.side.set_shown(True)
+        self._show_beside_button()
+        self._show_headings()
+
+    def _show_beside_button(self) -> None:
+        is_on = self.panel.has_beside
+        self.beside_button.setText("One only" if is_on else "Beside…")
+        tip = "Show one episode only (D)" if is_on else "Another episode beside this one (D)"
+        self.beside_button.setToolTip(tip)
+
+    def _show_headings(self) -> None:
+        """Two episodes of different runs are told apart by the names of their runs."""
+        is_same = not self.panel.has_beside or self._beside_run == self._run_id
+        for source, screen, run_id in (
+            (self.source, self.panel.main, self._run_id),
+            (self.beside_source, self.panel.beside, self._beside_run),
+        ):
+            if source.recording is not None:
+                words = heading(source.recording)
+                screen.show_heading(beside_heading(self._name(run_id), is_same, words))
+
+    def _on_strips_toggled(self, is_shown: bool) -> None:
+        self._workbench.settings.setValue(_STRIPS_SETTING, "true" if is_shown else "false")
+        self._observe()
+
+    # Jobs
 
     def _start_job(self, name: str, work: Callable[[Simulation], object]) -> None:
-        if self._recording is not None:
-            self._jobs[SimulationJob(self._recording, work, self._mail.done.emit)] = name
+        recording = self.source.recording
+        if recording is not None:
+            self._jobs[SimulationJob(recording, work, self._mail.done.emit)] = name
 
     def _on_done(self, job: SimulationJob, found: object) -> None:
         name = self._jobs.pop(job, "")
@@ -282,18 +392,13 @@ class ReplayPage(StagePage):
         head.setSpacing(8)
         head.addWidget(self.back_button)
         head.addWidget(self._title, 1)
+        head.addWidget(self.beside_button)
         head.addWidget(self.verify_button)
         head.addWidget(self.export_button)
-        middle = QWidget()
-        inner = QVBoxLayout(middle)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(8)
-        inner.addWidget(self._heading)
-        inner.addWidget(self.panel, 1)
         body = QHBoxLayout()
         body.setSpacing(12)
         body.addWidget(self.side.left)
-        body.addWidget(middle, 1)
+        body.addWidget(self.panel, 1)
         body.addWidget(self.side.right)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 10, 12, 10)
@@ -302,9 +407,14 @@ class ReplayPage(StagePage):
         layout.addLayout(body, 1)
 
     def _show_title(self) -> None:
-        record = self._record or self._workbench.state.runs.get(self._run_id)
-        name = record.run_name if record else self._run_id
+        name = self._name(self._run_id)
         self._title.setText(f"Replay · {name}" if name else "Replay")
+        self._title.setToolTip(name)
+
+    def _name(self, run_id: str) -> str:
+        known = self._record if run_id == self._run_id else None
+        record = known or self._workbench.state.runs.get(run_id)
+        return record.run_name if record else run_id
 
     def _show_nothing(self) -> None:
         self._title.setText("Replay")
@@ -319,6 +429,7 @@ class ReplayPage(StagePage):
 
     def _set_exportable(self, is_possible: bool) -> None:
         self.export_button.setEnabled(is_possible)
+        self.beside_button.setEnabled(is_possible or self.panel.has_beside)
         if "verify" not in self._jobs.values():
             self._show_verify()
 
@@ -342,8 +453,9 @@ class ReplayPage(StagePage):
         self._ask_for_path("Save this step", "Picture (*.png)", "png", self.export_picture)
 
     def _ask_for_path(self, title: str, pattern: str, suffix: str, chosen: Chosen) -> None:
-        if self._recording is not None:
-            name = f"{self._run_id}-episode-{self._recording.episode.episode_index}.{suffix}"
+        recording = self.source.recording
+        if recording is not None:
+            name = f"{self._run_id}-episode-{recording.episode.episode_index}.{suffix}"
             ask_for_file(
                 self, title, pattern, chosen, suggested=str(Path.home() / name), is_new=True
             )
@@ -353,10 +465,7 @@ class ReplayPage(StagePage):
             task.cancel()
         self._asking.clear()
         self.panel.stop()
-        if self._thread is not None:
-            self._thread.end()
-        self._thread = None
-        self._recording = None
+        self.source.end()
         self._set_exportable(False)
 
     def _on_runs_changed(self, changed: frozenset[str]) -> None:
@@ -367,6 +476,7 @@ class ReplayPage(StagePage):
     def _on_runs_removed(self, gone: frozenset[str]) -> None:
         if self._run_id in gone and self.isVisible():
             self._end_episode()
+            self.panel.close_beside()
             self.panel.show_steps(None)
             self.step_table.show_steps(None)
             self.panel.show_message(
@@ -376,3 +486,29 @@ class ReplayPage(StagePage):
 
 def _open_outside(path: Path) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
+
+async def _first_episode(
+    client: AsyncTrainerClient, run_id: str, order: str
+) -> EpisodeSummary | None:
+    rows = client.episodes(run_id, 1, order)
+    try:
+        return await anext(rows, None)
+    finally:
+        await rows.aclose()
+
+
+async def _told_values(
+    client: AsyncTrainerClient, run_id: str, episode: int, attempt: int
+) -> dict[int, float]:
+    rows = client.steps(run_id, episode, attempt)
+    found: list[TrainingStep] = []
+    try:
+        async for row in rows:
+            found.append(row)
+            # A worker that tells it does so at every step.
+            if not values_of(found[:1]) or len(found) >= _MOST_TOLD:
+                break
+    finally:
+        await rows.aclose()
+    return values_of(found)

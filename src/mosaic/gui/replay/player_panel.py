@@ -1,146 +1,155 @@
-"""PlayerPanel: the picture of a replay, what its step brought, and the controls."""
+"""PlayerPanel: one episode or two side by side, played in step, with the controls of both."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QPushButton, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QImage, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
-from mosaic.gui.replay.controls import Scrubber, StepStrip, TransportBar
-from mosaic.gui.replay.model import (
-    Badge,
-    EpisodeSteps,
-    ReplayPlayer,
-    comparison_badge,
-    faster,
-    hud_fields,
-    slower,
-)
+from mosaic.gui.replay.controls import Scrubber, TransportBar
+from mosaic.gui.replay.model.episode import EpisodeSteps
+from mosaic.gui.replay.model.player import ReplayPlayer, faster, slower
+from mosaic.gui.replay.model.words import Badge
+from mosaic.gui.replay.screen import EpisodeScreen, Offers
 from mosaic.gui.replay.simulation_thread import StepDrawn
+from mosaic.gui.replay.strips import StripStack
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.messages import EmptyState
-from mosaic.gui.widgets.pictures import PictureView
 
 _TICK_MS = 16
 _SHOWN_PER_SECOND = 1000 / _TICK_MS
 # This many pictures are drawn ahead.
 _AHEAD = 12
-
-# What there is instead of a picture: what it is called, and what shows it.
-Offers = tuple[tuple[str, Callable[[], None]], ...]
+# Two pictures are one above the other in a room that is higher than this share of its width.
+_HIGH = 0.9
 
 
 class PlayerPanel(QWidget):
     wanted = Signal(int, object)  # a step, and those that come next
     stepped = Signal(int)  # where it stands now
+    beside_closed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.player = ReplayPlayer()
-        self.steps: EpisodeSteps | None = None
-        self._is_waiting = False  # for a picture
-        self._verdict: Badge | None = None
-        self._simulated_reward: float | None = None
-        self.picture = PictureView()
-        self.picture.setObjectName("replay-picture")
-        self.picture.setAccessibleName("Picture of the step")
-        self.picture.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.message = EmptyState(theme, "movie-open-outline", "")
-        self.offers = QWidget()
-        self._offer_rows = QVBoxLayout(self.offers)
-        self._offer_rows.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        page = QWidget()
-        page_layout = QVBoxLayout(page)
-        page_layout.addWidget(self.message, 1)
-        page_layout.addWidget(self.offers)
-        page_layout.addStretch(0)
-        stack = QWidget()
-        self._stack = QStackedLayout(stack)
-        self._stack.addWidget(self.picture)
-        self._stack.addWidget(page)
-        self.hud = StepStrip(theme)
+        self._waiting: set[EpisodeScreen] = set()  # for their next picture
+        self.main = EpisodeScreen(theme, "replay")
+        self.beside = EpisodeScreen(theme, "beside", is_closable=True)
+        self.beside.hide()
+        self.picture, self.hud = self.main.picture, self.main.hud
+        self.message, self.offers = self.main.message, self.main.offers
         self.scrubber = Scrubber(theme)
+        self.strips = StripStack(theme)
         self.transport = TransportBar(theme)
+        self._screens = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._screens.setSpacing(12)
+        self._screens.addWidget(self.main, 1)
+        self._screens.addWidget(self.beside, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addWidget(stack, 1)
-        layout.addWidget(self.hud)
+        layout.addLayout(self._screens, 1)
         layout.addWidget(self.scrubber)
+        layout.addWidget(self.strips)
         layout.addWidget(self.transport)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._on_tick)
         self.scrubber.valueChanged.connect(self.seek)
+        self.strips.chosen.connect(self.seek)
         self.transport.pressed.connect(self._on_pressed)
         self.transport.looped.connect(self._on_looped)
         self.transport.speed_chosen.connect(self.choose_speed)
+        self.transport.strips_toggled.connect(self.strips.show_strips)
+        self.beside.close_asked.connect(self.close_beside)
         self.show_message("")
+
+    @property
+    def steps(self) -> EpisodeSteps | None:
+        return self.main.steps
+
+    @property
+    def image(self) -> QImage | None:
+        return self.picture.image
+
+    @property
+    def has_beside(self) -> bool:
+        return not self.beside.isHidden()
 
     # What the page tells it
 
     def show_message(self, title: str, text: str = "", offers: Offers = ()) -> None:
         """In place of the picture: why there is none, and what there is instead."""
         self.stop()
-        self.picture.show_image(None)
-        self.message.show_text(title, text)
-        while (item := self._offer_rows.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
-        for name, action in offers:
-            button = QPushButton(name)
-            button.clicked.connect(lambda _=False, action=action: action())
-            self._offer_rows.addWidget(button)
-        self.offers.setVisible(bool(offers))
-        self._stack.setCurrentIndex(1)
+        self.main.show_message(title, text, offers)
         self.transport.set_ready(False)
         self.scrubber.setEnabled(False)
-        self.hud.setVisible(self.steps is not None)
 
     def show_steps(self, steps: EpisodeSteps | None) -> None:
         """Another episode; its pictures come later, if at all."""
-        self.steps = steps
-        self._verdict = None
-        self._simulated_reward = None
-        self.player.load(len(steps) if steps else 0)
-        lows, highs = steps.marks() if steps else ([], [])
-        self.scrubber.show_steps(self.player.steps, lows, highs)
-        self.transport.show_extremes(
-            steps.lowest if steps else None, steps.highest if steps else None
-        )
-        self.hud.setVisible(steps is not None)
-        self.hud.show_badge(comparison_badge("", 0))
+        self.main.show_steps(steps)
+        self.player.load(max(self.main.length, self._beside_length))
+        self._show_length()
+        self.strips.show_episode(steps)
         self._show_place()
 
     def begin(self) -> None:
-        """The simulator is there."""
+        """The simulator is there: it plays."""
         self.transport.set_ready(True)
         self.scrubber.setEnabled(True)
+        self.player.play(time.monotonic())
         self._ask()
+        self._after_change()
 
     def show_picture(self, shown: StepDrawn) -> None:
-        self._is_waiting = False
-        self._stack.setCurrentIndex(0)
-        self.picture.show_image(shown.image)
-        self._simulated_reward = shown.step.reward if shown.step.index else None
-        if shown.step.index < self.player.step:
+        self._waiting.discard(self.main)
+        self.main.show_picture(shown)
+        if not self.has_beside and shown.step.index < self.player.step:
             self.player.end_at(shown.step.index)
             self._after_change()
-        if self._verdict is None:
-            self.hud.show_badge(comparison_badge(shown.difference, shown.seen))
-        self._show_fields()
 
     def show_verdict(self, badge: Badge) -> None:
-        self._verdict = badge
-        self.hud.show_badge(badge)
+        self.main.show_verdict(badge)
 
-    @property
-    def image(self) -> QImage | None:
-        return self.picture.image
+    # Two episodes
+
+    def open_beside(self, heading: str) -> None:
+        self.beside.show_heading(heading)
+        self.beside.show_steps(None)
+        self.beside.show_message("Reading the recording…")
+        self.beside.show()
+        self._arrange()
+        self._show_length()
+
+    def show_beside_steps(self, steps: EpisodeSteps) -> None:
+        self.beside.show_steps(steps)
+        self._show_length()
+
+    def begin_beside(self) -> None:
+        """Both from the beginning, in step."""
+        self.player.seek(0)
+        self.player.play(time.monotonic())
+        self._ask()
+        self._after_change()
+
+    def show_beside_picture(self, shown: StepDrawn) -> None:
+        self._waiting.discard(self.beside)
+        self.beside.show_picture(shown)
+
+    def show_beside_message(self, title: str, text: str) -> None:
+        self._waiting.discard(self.beside)
+        self.beside.show_message(title, text)
+
+    def close_beside(self) -> None:
+        if self.has_beside:
+            self.beside.hide()
+            self.beside.show_steps(None)
+            self._waiting.discard(self.beside)
+            self._show_length()
+            self._ask()
+            self.beside_closed.emit()
 
     # What the person does
 
@@ -169,8 +178,12 @@ class PlayerPanel(QWidget):
     def stop(self) -> None:
         self.player.pause()
         self._timer.stop()
-        self._is_waiting = False
+        self._waiting.clear()
         self.transport.show_playing(False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
 
     def _on_pressed(self, name: str) -> None:
         if self.steps is None:
@@ -196,7 +209,7 @@ class PlayerPanel(QWidget):
 
     def _on_tick(self) -> None:
         now = time.monotonic()
-        if self._is_waiting:
+        if self._waiting:
             self.player.hold(now)
             return
         before = self.player.step
@@ -215,18 +228,41 @@ class PlayerPanel(QWidget):
             self._ask()
 
     def _ask(self) -> None:
+        if self.scrubber.isEnabled():
+            self._waiting = {screen for screen in self._shown if screen.steps is not None}
         self._show_place()
-        if not self.scrubber.isEnabled():
-            return
-        self._is_waiting = True
-        self.wanted.emit(self.player.step, self.player.ahead(_SHOWN_PER_SECOND, _AHEAD))
+        if self._waiting:
+            self.wanted.emit(self.player.step, self.player.ahead(_SHOWN_PER_SECOND, _AHEAD))
+
+    # What is shown
+
+    @property
+    def _shown(self) -> tuple[EpisodeScreen, ...]:
+        return (self.main, self.beside) if self.has_beside else (self.main,)
+
+    @property
+    def _beside_length(self) -> int:
+        return self.beside.length if self.has_beside else 0
+
+    def _show_length(self) -> None:
+        self.player.stretch(max(self.main.length, self._beside_length))
+        steps = self.main.steps
+        lows, highs = steps.marks() if steps else ([], [])
+        self.scrubber.show_steps(self.player.steps, lows, highs)
+        self.strips.show_length(self.player.steps)
+        self.transport.show_extremes(
+            steps.lowest if steps else None, steps.highest if steps else None
+        )
 
     def _show_place(self) -> None:
-        self.scrubber.show_step(self.player.step)
-        self._show_fields()
-        self.stepped.emit(self.player.step)
+        step = self.player.step
+        self.scrubber.show_step(step)
+        self.strips.show_step(step)
+        for screen in self._shown:
+            screen.show_step(step, is_drawn=screen not in self._waiting)
+        self.stepped.emit(min(step, self.main.length))
 
-    def _show_fields(self) -> None:
-        if self.steps is not None:
-            reward = None if self._is_waiting else self._simulated_reward
-            self.hud.show_fields(hud_fields(self.player.step, self.steps, reward))
+    def _arrange(self) -> None:
+        directions = QBoxLayout.Direction
+        is_high = self.height() > self.width() * _HIGH
+        self._screens.setDirection(directions.TopToBottom if is_high else directions.LeftToRight)

@@ -16,7 +16,7 @@ from PySide6.QtGui import QImage
 
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import MosaicError
-from mosaic.gui.replay.model import EpisodeSteps
+from mosaic.gui.replay.model.episode import EpisodeSteps
 from mosaic.gui.widgets.pictures import to_image
 from mosaic.logs import get_logger
 from mosaic.replay.simulation import SimulatedStep, Simulation

@@ -10,21 +10,19 @@ import pytest
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import WorkerError
-from mosaic.gui.replay.model import (
-    SPEEDS,
+from mosaic.gui.replay.model.episode import (
     EpisodeSteps,
-    ReplayPlayer,
-    Sameness,
-    comparison_badge,
     ended_text,
     episode_cells,
-    faster,
-    heading,
-    hud_fields,
     loaded_text,
     new_episodes_text,
-    slower,
-    speed_text,
+)
+from mosaic.gui.replay.model.player import SPEEDS, ReplayPlayer, faster, slower, speed_text
+from mosaic.gui.replay.model.words import (
+    Sameness,
+    comparison_badge,
+    heading,
+    hud_fields,
     verdict_badge,
 )
 from mosaic.gui.state.notices import sentence_of
