@@ -221,6 +221,11 @@ class Legend(QScrollArea):
 
 
 _MIN_PLOT_HEIGHT = 150
+WHEEL_HINT = "Ctrl + wheel zooms"
+HOW_TO_ZOOM = (
+    "Drag over a part to see it larger; a right click shows everything again.\n"
+    "Ctrl + wheel zooms, and so does the wheel alone after a click into the plot."
+)
 _DOT_PX = 6
 EXPORT_SCALE = 2
 
@@ -248,6 +253,8 @@ class CurvePlot(QWidget):
         self._pointer_text = label("", "caption")
         self._x_title = label(x_title, "caption")
         self._x_title.setAlignment(Qt.AlignmentFlag.AlignRight)
+        # Not on the curves themselves: a tool tip would cover what is read there.
+        self._x_title.setToolTip(HOW_TO_ZOOM)
         self._dots = pyqtgraph.ScatterPlotItem(pxMode=True)
         self._dots.setZValue(10)
         self.area.getPlotItem().addItem(self._dots, ignoreBounds=True)
@@ -268,6 +275,7 @@ class CurvePlot(QWidget):
         self.area.zoom_asked.connect(self._on_zoom_asked)
         self.area.pan_asked.connect(self._on_pan_asked)
         self.area.reset_asked.connect(self.show_everything)
+        self.area.wheel_refused.connect(self._on_wheel_refused)
         self.legend.toggled.connect(self._on_toggled)
         theme.changed.connect(self._redraw)
 
@@ -417,6 +425,10 @@ class CurvePlot(QWidget):
     def _on_hovered(self, x: float | None) -> None:
         self._hover_x = x
         self._show_values()
+
+    def _on_wheel_refused(self) -> None:
+        """Said until the pointer moves on."""
+        self._pointer_text.setText(WHEEL_HINT)
 
     def _show_values(self) -> None:
         """At the pointer; without one, the last values."""

@@ -137,10 +137,13 @@ def _with_alpha(colour: QColor, alpha: float) -> QColor:
 
 
 def _without_neighbours(xs: Numbers, ys: Numbers) -> Numbers:
-    """Points that no line reaches: single ones, and those between two gaps."""
+    """Points that no line reaches: single ones, between two gaps, or all at one place."""
     finite = np.isfinite(xs) & np.isfinite(ys)
     around = np.concatenate(([False], finite, [False]))
-    return np.asarray(finite & ~around[:-2] & ~around[2:])
+    alone = np.asarray(finite & ~around[:-2] & ~around[2:])
+    if finite.any() and not (np.ptp(xs[finite]) or np.ptp(ys[finite])):
+        return finite
+    return alone
 
 
 _GRID_ALPHA = 110  # of 255
@@ -218,13 +221,16 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
     zoom_asked = Signal(float, object)  # factor; x that stays, None for the middle
     pan_asked = Signal(float)  # part of the width
     reset_asked = Signal()
+    wheel_refused = Signal()  # it was turned to scroll
 
     def __init__(self, theme: Theme) -> None:
         self.bottom, self.left = NumberAxis("bottom"), NumberAxis("left")
         super().__init__(axisItems={"bottom": self.bottom, "left": self.left})
         self._theme = theme
-        # In a list that scrolls, the wheel is the list's until the plot was clicked.
-        self.wheel_needs_focus = False
+        # In a page that scrolls, the wheel is the page's until the plot is clicked; it is the
+        # page's again as soon as the pointer has left.
+        self.wheel_needs_click = False
+        self._is_clicked = False
         self._pressed_at: QPointF | None = None
         self._panned_at: QPointF | None = None
         self._region = QGraphicsRectItem()
@@ -257,6 +263,7 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
+        self._is_clicked = True
         button = event.button()
         if button == Qt.MouseButton.LeftButton and self.is_inside(event.position()):
             self._pressed_at = event.position()
@@ -290,8 +297,9 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         with_key = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if self.wheel_needs_focus and not with_key and not self.hasFocus():
-            event.ignore()  # the list scrolls
+        if self.wheel_needs_click and not with_key and not self._is_clicked:
+            self.wheel_refused.emit()
+            event.ignore()  # the page scrolls
             return
         steps = event.angleDelta().y() / _WHEEL_STEP
         if steps and self.is_inside(event.position()):
@@ -316,6 +324,7 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
         event.accept()
 
     def leaveEvent(self, event: QEvent) -> None:
+        self._is_clicked = False
         self.hovered.emit(None)
         super().leaveEvent(event)
 

@@ -139,7 +139,7 @@ class ChartsTab(RunTab):
         card.setMaximumHeight(_MAX_CARD_HEIGHT)
         card.metric_chosen.connect(self._on_metric_chosen)
         card.close_asked.connect(self._on_close_asked)
-        card.plot.area.wheel_needs_focus = self._scroll.verticalScrollBar().maximum() > 0
+        card.plot.area.wheel_needs_click = self._scroll.verticalScrollBar().maximum() > 0
         if is_return(metric):
             card.set_evaluations(self.metrics.evaluations(self._run_ids))
         return card
@@ -284,7 +284,7 @@ class ChartsTab(RunTab):
 
     def _on_scroll_range_changed(self, _: int, longest: int) -> None:
         for card in self.cards:
-            card.plot.area.wheel_needs_focus = longest > 0
+            card.plot.area.wheel_needs_click = longest > 0
 
     def _timer(self, milliseconds: int, due: Callable[[], None]) -> QTimer:
         timer = QTimer(self)

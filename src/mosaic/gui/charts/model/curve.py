@@ -66,7 +66,10 @@ class Curve:
 
 Range = tuple[float, float]
 _ROOM = 0.05  # of the height, above and below
-_ROUNDING = 1e-9  # values that differ by less are one value, computed in two ways
+# Values that differ by less are one value, computed in two ways or in single precision; an axis
+# could not tell them apart in numbers that anybody reads.
+_ROUNDING = 1e-6
+_TINY, _HUGE = 1e-290, 1e290  # beyond, the width of a range is no number any more
 _ROOM_BESIDE = 0.02
 
 
@@ -124,8 +127,9 @@ def y_range(
         marks = _inside(on_axis(curve.marker_xs, is_log_x), within)
         parts.append(curve.marker_ys[marks])
     low, high = _extent(parts, is_log)
-    if high - low <= _ROUNDING * max(abs(low), abs(high)):
-        half = 0.5 if is_log else max(abs(low) * 0.1, 1e-9 if low else 0.5)
+    size = max(abs(low), abs(high))
+    if high - low <= _ROUNDING * size:
+        half = 0.5 if is_log or size < _TINY else size * 0.1
         return low - half, high + half
     room = (high - low) * _ROOM
     return low - room, high + room
@@ -150,7 +154,7 @@ def _extent(parts: Iterable[Numbers], is_log: bool) -> Range:
         if len(drawn):
             low, high = min(low, float(drawn.min())), max(high, float(drawn.max()))
     if low <= high:
-        return low, high
+        return max(low, -_HUGE), min(high, _HUGE)
     return (0.0, 1.0)
 
 
