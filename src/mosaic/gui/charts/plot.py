@@ -76,6 +76,8 @@ class LegendEntry(QAbstractButton):
             about += "\nLine: interquartile mean; band: lowest to highest seed"
         if len(curve.marker_xs):
             about += "\nDiamonds: evaluations"
+        if len(curve.joints):
+            about += "\nDashed: here the run was resumed; what is to the left is of the run before"
         about += f"\nNumber: {curve.value_name}; below the pointer, the value there"
         self.setToolTip(f"{about}\nClick to hide or show")
         self.update()

@@ -26,6 +26,7 @@ from mosaic.gui.theme.theme import Theme
 from mosaic.gui.theme.tokens import BAND_ALPHA, Palette
 
 _FAINT_ALPHA = 0.3
+_JOINT_ALPHA = 0.6
 _POINT_PX, _MARKER_PX = 5, 9
 # Smooth edges cost little for lines like these, and much for long ones.
 _SMOOTH_BELOW = 4_000
@@ -67,6 +68,37 @@ class BandItem(pyqtgraph.GraphicsObject):  # type: ignore[misc]
         painter.drawPath(self._path)
 
 
+class JointsItem(pyqtgraph.GraphicsObject):  # type: ignore[misc]
+    """Thin dashed lines from below to above, where one run continues another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._xs: list[float] = []
+        self._pen = QPen()
+
+    def show_joints(self, xs: Numbers, colour: QColor) -> None:
+        self.prepareGeometryChange()
+        self._xs = xs[np.isfinite(xs)].tolist()
+        self._pen = QPen(_with_alpha(colour, _JOINT_ALPHA), 0, Qt.PenStyle.CustomDashLine)
+        self._pen.setDashPattern([3, 5])
+        self.update()
+
+    def viewRangeChanged(self) -> None:
+        self.prepareGeometryChange()
+
+    def boundingRect(self) -> QRectF:
+        view = self.getViewBox()
+        return QRectF() if view is None or not self._xs else QRectF(view.viewRect())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        sight = self.boundingRect()
+        painter.setPen(self._pen)
+        for x in self._xs:
+            painter.drawLine(QPointF(x, sight.top()), QPointF(x, sight.bottom()))
+
+
 class CurveItems:
     """The items of one curve, in a plot of which they are a part until `remove`."""
 
@@ -77,7 +109,15 @@ class CurveItems:
         self._line = pyqtgraph.PlotCurveItem(connect="finite")
         self._points = pyqtgraph.ScatterPlotItem(pxMode=True)
         self._markers = pyqtgraph.ScatterPlotItem(pxMode=True)
-        self._all = (self._band, self._faint, self._line, self._points, self._markers)
+        self._joints = JointsItem()
+        self._all = (
+            self._joints,
+            self._band,
+            self._faint,
+            self._line,
+            self._points,
+            self._markers,
+        )
         for layer, item in enumerate(self._all):
             item.setZValue(layer)
             plot.addItem(item, ignoreBounds=True)
@@ -113,6 +153,7 @@ class CurveItems:
             xs[alone], ys[alone], size=_POINT_PX, pen=None, brush=QBrush(colour), symbol="o"
         )
         self._draw_markers(curve, colour, is_log_x, is_log_y, background)
+        self._joints.show_joints(on_axis(curve.joints, is_log_x), colour)
 
     def _draw_markers(
         self, curve: Curve, colour: QColor, is_log_x: bool, is_log_y: bool, background: str

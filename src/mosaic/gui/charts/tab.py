@@ -94,14 +94,19 @@ class ChartsTab(RunTab):
     def _show_runs(self) -> None:
         state = self._workbench.state
         self._looks = looks_of(self._selection, state.runs, state.colours)
-        self.toolbar.offer_bands(seed_groups(self._looks) > 0)
+        self.toolbar.offer(
+            bands=seed_groups(self._looks) > 0,
+            ancestors=any(look.ancestors for look in self._looks),
+        )
         self.metrics.refresh(self._run_ids)
         self._show_charts()
         self._on_evaluations_changed()
 
     @property
     def _run_ids(self) -> list[str]:
-        return [look.run_id for look in self._looks]
+        """Those whose points are shown: the selected ones, and what they continue."""
+        before = [one.run_id for look in self._looks for one in look.ancestors]
+        return list(dict.fromkeys([*(look.run_id for look in self._looks), *before]))
 
     def _show_charts(self) -> None:
         """The charts that were chosen for metrics like these, with the runs selected now."""

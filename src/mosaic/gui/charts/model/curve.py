@@ -40,6 +40,7 @@ class Curve:
     faint: Numbers | None = None
     marker_xs: Numbers = field(default_factory=numbers)
     marker_ys: Numbers = field(default_factory=numbers)
+    joints: Numbers = field(default_factory=numbers)  # x where one run continues another
     note: str = ""  # behind the label in the legend, such as "not recorded"
     value: float | None = None  # what the legend says of it; None: its last
     value_name: str = "last value"
