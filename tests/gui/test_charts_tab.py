@@ -11,10 +11,12 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.metrics import EPISODIC_RETURN
+from mosaic.front.policy_config import resuming_document
+from mosaic.front.references import PolicyReference
 from mosaic.gui.application import Application
 from mosaic.gui.charts.card import ChartCard
 from mosaic.gui.charts.tab import LOST, ChartsTab
-from mosaic.gui.state.rerun import resume_config
+from mosaic.gui.state.rerun import policy_of
 from mosaic.gui.state.workbench_state import Connection
 from tests.daemon_harness import DaemonHarness, run_document
 from tests.gui.conftest import WAIT_MS
@@ -268,8 +270,10 @@ def test_a_resumed_training_is_one_curve_over_every_axis(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     first = wait_trained(daemon, train_quickly(daemon, timesteps=2048))
-    again = resume_config(daemon.client.get_run(first))
-    again["metadata"]["worker"]["config"]["total_timesteps"] = 4096
+    record = daemon.client.get_run(first)
+    policy = policy_of(record)
+    reference = PolicyReference(policy.worker, policy.checkpoint, record)
+    again = resuming_document(reference, total_timesteps=4096)
     second = wait_trained(daemon, daemon.client.start_run(again))
     own = {
         run: daemon.client.series([run], [EPISODIC_RETURN], buckets=0)[0] for run in (first, second)
@@ -280,8 +284,9 @@ def test_a_resumed_training_is_one_curve_over_every_axis(
     tab.toolbar.slider.setValue(0)
     steps = [*own[first].last_steps, *own[second].last_steps]
     qtbot.waitUntil(lambda: plot.curves[0].xs.tolist() == steps, timeout=WAIT_MS)
+    values = [*own[first].means, *own[second].means]
+    qtbot.waitUntil(lambda: plot.curves[0].ys.tolist() == values, timeout=WAIT_MS)
     (curve,) = plot.curves
-    assert curve.ys.tolist() == [*own[first].means, *own[second].means]
     assert len(curve.joints) == 1 and own[first].last_steps[-1] <= curve.joints[0] <= 2048 + 500
     assert tab.toolbar.from_start.isVisible()
 
@@ -315,5 +320,5 @@ def test_buttons_of_a_chart_stay_where_they_are(
     before = places()
     tab.chips.added.emit(tuple(names))
     qtbot.waitUntil(lambda: len(tab.cards) == len(names) > 1, timeout=WAIT_MS)
-    qtbot.waitUntil(lambda: tab._scroll.verticalScrollBar().isVisible(), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: tab.grid.verticalScrollBar().isVisible(), timeout=WAIT_MS)
     assert places() == before, "neither the cross nor a scroll bar pushed them aside"

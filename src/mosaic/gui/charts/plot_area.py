@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
-from mosaic.gui.charts.model.curve import Curve, Numbers, on_axis
+from mosaic.gui.charts.model.curve import Curve, Numbers, numbers, on_axis
 from mosaic.gui.charts.model.number_texts import log_tick_texts, log_ticks, tick_texts
 from mosaic.gui.theme import tokens
 from mosaic.gui.theme.theme import Theme
@@ -27,6 +27,7 @@ from mosaic.gui.theme.tokens import BAND_ALPHA, Palette
 
 _FAINT_ALPHA = 0.3
 _JOINT_ALPHA = 0.6
+_LEVEL_ALPHA = 0.8
 _POINT_PX, _MARKER_PX = 5, 9
 # Smooth edges cost little for lines like these, and much for long ones.
 _SMOOTH_BELOW = 4_000
@@ -104,13 +105,17 @@ class CurveItems:
 
     def __init__(self, plot: pyqtgraph.PlotItem) -> None:
         self._plot = plot
+        self._has_level = False
         self._band = BandItem()
         self._faint = pyqtgraph.PlotCurveItem(connect="finite")
         self._line = pyqtgraph.PlotCurveItem(connect="finite")
         self._points = pyqtgraph.ScatterPlotItem(pxMode=True)
         self._markers = pyqtgraph.ScatterPlotItem(pxMode=True)
         self._joints = JointsItem()
+        self._level = pyqtgraph.LinearRegionItem(orientation="horizontal", movable=False)
+        self._level.hide()
         self._all = (
+            self._level,
             self._joints,
             self._band,
             self._faint,
@@ -128,7 +133,7 @@ class CurveItems:
 
     def set_visible(self, is_visible: bool) -> None:
         for item in self._all:
-            item.setVisible(is_visible)
+            item.setVisible(is_visible and (item is not self._level or self._has_level))
 
     def draw(self, curve: Curve, is_log_x: bool, is_log_y: bool, background: str) -> None:
         colour = QColor(curve.colour)
@@ -154,6 +159,17 @@ class CurveItems:
         )
         self._draw_markers(curve, colour, is_log_x, is_log_y, background)
         self._joints.show_joints(on_axis(curve.joints, is_log_x), colour)
+        self._draw_level(curve, colour, is_log_y)
+
+    def _draw_level(self, curve: Curve, colour: QColor, is_log_y: bool) -> None:
+        edges = on_axis(numbers(curve.level or ()), is_log_y)
+        self._has_level = len(edges) == 2 and bool(np.isfinite(edges).all())
+        self._level.setVisible(self._has_level)
+        if self._has_level:
+            self._level.setRegion(edges.tolist())
+            self._level.setBrush(QBrush(_with_alpha(colour, BAND_ALPHA)))
+            for line in self._level.lines:
+                line.setPen(QPen(_with_alpha(colour, _LEVEL_ALPHA), 0, Qt.PenStyle.DashLine))
 
     def _draw_markers(
         self, curve: Curve, colour: QColor, is_log_x: bool, is_log_y: bool, background: str
@@ -262,6 +278,7 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
     zoom_asked = Signal(float, object)  # factor; x that stays, None for the middle
     pan_asked = Signal(float)  # part of the width
     reset_asked = Signal()
+    double_clicked = Signal()
     wheel_refused = Signal()  # it was turned to scroll
 
     def __init__(self, theme: Theme) -> None:
@@ -333,7 +350,7 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
         event.accept()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.reset_asked.emit()
+        self.double_clicked.emit()
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:

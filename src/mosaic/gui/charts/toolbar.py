@@ -65,7 +65,7 @@ class ChartsToolbar(QWidget):
         )
         self.follow = self._tool("Follow: a chosen range moves on with the newest point")
         self.follow.setCheckable(True)
-        self.fit = self._tool("Show everything (0, or a double click in the chart)")
+        self.fit = self._tool("Show everything (0, or a right click in the chart)")
         self._arrange()
         self._show(self.options)
         self.slider.valueChanged.connect(self._on_changed)
