@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QImage, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.charts.model.curve import Curve, numbers
-from mosaic.gui.charts.plot import CurvePlot
+from mosaic.gui.charts.plot import WHEEL_HINT, CurvePlot
 from mosaic.gui.state.runs_state import CURVES
 from mosaic.gui.theme.theme import Theme
 from tests.gui.conftest import WAIT_MS
@@ -119,14 +119,14 @@ def test_keys_zoom_move_and_reset(qtbot: QtBot, plot: CurvePlot) -> None:
     assert shown_x(plot) == everything and plot.chosen_range is None
 
 
-def wheel(plot: CurvePlot, place: QPoint) -> QWheelEvent:
+def wheel(plot: CurvePlot, place: QPoint, *keys: Qt.KeyboardModifier) -> QWheelEvent:
     event = QWheelEvent(
         QPointF(place),
         QPointF(plot.area.mapToGlobal(place)),
         QPoint(),
         QPoint(0, 120),
         Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
+        *(keys or [Qt.KeyboardModifier.NoModifier]),
         Qt.ScrollPhase.NoScrollPhase,
         False,
     )
@@ -140,17 +140,28 @@ def test_the_wheel_zooms_where_the_pointer_is(plot: CurvePlot) -> None:
     assert begin > 100 and end > 900
 
 
-def test_in_a_list_the_wheel_is_the_lists_until_the_plot_is_clicked(
-    qtbot: QtBot, plot: CurvePlot
-) -> None:
-    plot.area.wheel_needs_focus = True
-    plot.area.clearFocus()
+def test_in_a_page_the_wheel_is_the_pages_until_the_plot_is_clicked(plot: CurvePlot) -> None:
+    plot.area.wheel_needs_click = True
+    plot.area.setFocus(Qt.FocusReason.TabFocusReason)  # as when a page opens: nobody chose it
     assert not wheel(plot, at(plot, 800)).isAccepted()
-    assert plot.chosen_range is None
+    assert plot.chosen_range is None and plot.pointer_text == WHEEL_HINT
+    assert wheel(plot, at(plot, 800), Qt.KeyboardModifier.ControlModifier).isAccepted()
+    assert plot.chosen_range is not None
+    plot.show_everything()
     QTest.mouseClick(plot.area.viewport(), LEFT, pos=at(plot, 800))
-    if plot.area.hasFocus():  # where windows can be activated
-        wheel(plot, at(plot, 800))
-        assert plot.chosen_range is not None
+    assert wheel(plot, at(plot, 800)).isAccepted()
+    assert plot.chosen_range is not None
+    QApplication.sendEvent(plot.area, QEvent(QEvent.Type.Leave))
+    assert not wheel(plot, at(plot, 800)).isAccepted(), "the pointer was elsewhere in between"
+
+
+def test_what_lies_below_a_tool_tip_can_be_clicked(qtbot: QtBot, plot: CurvePlot) -> None:
+    QToolTip.showText(plot.mapToGlobal(QPoint(20, 20)), "words", plot)
+    tips = [one for one in QApplication.topLevelWidgets() if one.inherits("QTipLabel")]
+    assert tips, "a tool tip is shown"
+    for tip in tips:
+        assert tip.windowFlags() & Qt.WindowType.WindowTransparentForInput
+    QToolTip.hideText()
 
 
 def test_a_log_axis_leaves_gaps_for_what_it_cannot_show(plot: CurvePlot) -> None:
@@ -207,3 +218,52 @@ def test_pictures_are_saved_twice_as_fine(plot: CurvePlot, tmp_path: Path) -> No
     assert len(colours) > 10
     plot.save_svg(tmp_path / "chart.svg")
     assert "<svg" in (tmp_path / "chart.svg").read_text()[:400]
+
+
+CONSTANTS = (0.0, 1.0, 0.1, 1 / 3, 0.9, 500.0, -500.0, 1e-3, -2e-5, 1e-12, 1e-30, 1e5, -1e12, 7e15)
+
+
+@pytest.mark.parametrize("value", CONSTANTS)
+@pytest.mark.parametrize(
+    "factors",
+    [[1.0], [1.0, 1.0], [1.0] * 50, [1.0, math.nan, 1.0, 1.0], [1.0, 1 + 1e-15, 1 - 1e-15] * 5],
+    ids=["one", "two", "many", "gaps", "rounded"],
+)
+def test_a_constant_has_a_plain_axis_and_a_line_in_its_middle(
+    plot: CurvePlot, value: float, factors: list[float]
+) -> None:
+    xs = numbers([100.0 * place for place in range(1, len(factors) + 1)])
+    plot.show_curves([Curve("flat", CURVES[0], xs, numbers(factors) * value)])
+    QApplication.processEvents()
+    low, high = plot.area.getPlotItem().getViewBox().viewRange()[1]
+    assert low < value < high
+    assert 0.3 < (value - low) / (high - low) < 0.7
+    axis = plot.area.left
+    levels = axis.tickValues(low, high, axis.size().height())
+    texts = axis.tickStrings(levels[0][1], axis.scale, levels[0][0])
+    assert 2 <= len(texts) <= 12 and len(set(texts)) == len(texts)
+    assert max(map(len, texts)) <= 8, texts
+    assert is_drawn(plot, CURVES[0])
+    legend = plot.legend.entries["flat"].value
+    assert len(legend) <= 9 and float(legend.rstrip("kMGT").replace(",", "")) or value == 0
+
+
+def test_two_points_at_one_place_are_seen(plot: CurvePlot) -> None:
+    plot.show_curves([Curve("flat", CURVES[0], numbers([8, 8]), numbers([500, 500]))])
+    assert is_drawn(plot, CURVES[0])
+
+
+@pytest.mark.parametrize("value", [5e-324, 1e300, -1.7e308])
+def test_numbers_at_the_end_of_their_range_do_no_harm(plot: CurvePlot, value: float) -> None:
+    plot.show_curves([Curve("flat", CURVES[0], numbers([1, 2]), numbers([value, value]))])
+    assert all(map(math.isfinite, plot.area.getPlotItem().getViewBox().viewRange()[1]))
+    plot.grab()
+
+
+def is_drawn(plot: CurvePlot, colour: str) -> bool:
+    """Whether the curve's colour, by half where an edge is smooth, is anywhere in the plot."""
+    image = plot.area.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1, 4)
+    wanted = QColor(colour)
+    away = np.abs(pixels[..., :3].astype(int) - (wanted.blue(), wanted.green(), wanted.red()))
+    return int((away.max(axis=-1) < 120).sum()) >= 4

@@ -5,17 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QToolButton
 from pytestqt.qtbot import QtBot
 
+from mosaic.contracts.metrics import EPISODIC_RETURN
+from mosaic.front.policy_config import resuming_document
+from mosaic.front.references import PolicyReference
 from mosaic.gui.application import Application
 from mosaic.gui.charts.card import ChartCard
 from mosaic.gui.charts.tab import LOST, ChartsTab
+from mosaic.gui.state.rerun import policy_of
 from mosaic.gui.state.workbench_state import Connection
 from tests.daemon_harness import DaemonHarness, run_document
 from tests.gui.conftest import WAIT_MS
+from tests.gui.workflow_steps import train_quickly, wait_trained
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -259,3 +264,61 @@ def test_a_file_that_cannot_be_written_is_told(
     for save in (tab.cards[0].export.save_csv, tab.cards[0].export.save_png):
         with qtbot.waitSignal(application.bridge.failed, timeout=WAIT_MS):
             save(tmp_path / "missing" / "folder.out")
+
+
+def test_a_resumed_training_is_one_curve_over_every_axis(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    first = wait_trained(daemon, train_quickly(daemon, timesteps=2048))
+    record = daemon.client.get_run(first)
+    policy = policy_of(record)
+    reference = PolicyReference(policy.worker, policy.checkpoint, record)
+    again = resuming_document(reference, total_timesteps=4096)
+    second = wait_trained(daemon, daemon.client.start_run(again))
+    own = {
+        run: daemon.client.series([run], [EPISODIC_RETURN], buckets=0)[0] for run in (first, second)
+    }
+    assert own[second].last_steps[0] > 2048 >= own[first].last_steps[-1]
+    tab = select(qtbot, application, second)
+    plot = tab.cards[0].plot
+    tab.toolbar.slider.setValue(0)
+    steps = [*own[first].last_steps, *own[second].last_steps]
+    qtbot.waitUntil(lambda: plot.curves[0].xs.tolist() == steps, timeout=WAIT_MS)
+    values = [*own[first].means, *own[second].means]
+    qtbot.waitUntil(lambda: plot.curves[0].ys.tolist() == values, timeout=WAIT_MS)
+    (curve,) = plot.curves
+    assert len(curve.joints) == 1 and own[first].last_steps[-1] <= curve.joints[0] <= 2048 + 500
+    assert tab.toolbar.from_start.isVisible()
+
+    for axis in ("episodes", "wall time"):
+        tab.toolbar.axis.setCurrentText(axis)
+        tab.toolbar.axis.activated.emit(tab.toolbar.axis.currentIndex())
+        qtbot.waitUntil(lambda axis=axis: plot.x_title.startswith(axis), timeout=WAIT_MS)
+        (curve,) = plot.curves
+        assert len(curve.xs) == len(steps) and (np.diff(curve.xs) >= 0).all()
+    tab.toolbar.axis.setCurrentText("steps")
+    tab.toolbar.axis.activated.emit(tab.toolbar.axis.currentIndex())
+    QTest.mouseClick(tab.toolbar.from_start, LEFT)
+    only_own = list(own[second].last_steps)
+    qtbot.waitUntil(lambda: plot.curves[0].xs.tolist() == only_own, timeout=WAIT_MS)
+    assert not len(plot.curves[0].joints)
+
+
+def test_buttons_of_a_chart_stay_where_they_are(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    application.window.resize(1000, 700)
+    tab = select(qtbot, application, finished(daemon))
+    card = tab.cards[0]
+
+    def places() -> list[QPoint]:
+        buttons = card.findChildren(QToolButton)
+        return [button.mapTo(tab, QPoint()) for button in buttons]
+
+    names = tab.metrics.names(application.state.selection)
+    qtbot.waitUntil(lambda: card.isVisible() and card.width() > 0, timeout=WAIT_MS)
+    before = places()
+    tab.chips.added.emit(tuple(names))
+    qtbot.waitUntil(lambda: len(tab.cards) == len(names) > 1, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: tab.grid.verticalScrollBar().isVisible(), timeout=WAIT_MS)
+    assert places() == before, "neither the cross nor a scroll bar pushed them aside"

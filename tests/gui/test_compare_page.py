@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 pytest.importorskip("scipy")
@@ -100,6 +101,41 @@ def test_chips_take_runs_out_until_one_is_no_comparison(
     offered[0].trigger()
     qtbot.waitUntil(lambda: view.export_button.isEnabled(), timeout=WAIT_MS)
     assert len(view.chips.names) == 2
+
+
+def test_the_wheel_over_the_curves_scrolls_to_the_tables(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    application.window.resize(1000, 700)
+    view = shown(qtbot, application, finished_runs(daemon, {"seed": 1}, {"policy": "heuristic"}))
+    bar = view.page.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0, timeout=WAIT_MS)
+    window = application.window
+    # Sent to the window: what a widget does not take is offered to those around it.
+    middle = view.page.mapTo(window, view.page.plot.geometry().center())
+    for _ in range(60):
+        QTest.wheelEvent(window.windowHandle(), QPointF(middle), QPoint(0, -120))
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum(), timeout=WAIT_MS)
+    assert view.page.plot.chosen_range is None
+
+
+def test_a_long_name_leaves_the_cross_of_its_chip_in_sight(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    long_name = "ppo on a very long environment name with every parameter spelt out " * 2
+    run_id = daemon.submit(run_name=long_name[:120], config={"episodes": 3})
+    daemon.wait_over(run_id)
+    for width in (1000, 1600):
+        application.window.resize(width, 700)
+        view = opened(qtbot, application, [run_id])
+        chip = view.chips.chip(run_id)
+        qtbot.waitUntil(
+            lambda chip=chip, view=view: 0 < chip.geometry().right() <= view.chips.width(),
+            timeout=WAIT_MS,
+        )
+        assert chip.text().endswith("✕") and "…" in chip.text()
+        assert chip.fontMetrics().horizontalAdvance(chip.text()) < chip.width()
+        assert view.chips.names == [long_name[:120]]
 
 
 def test_one_seed_against_five_is_compared_with_a_warning_not_refused(

@@ -38,6 +38,7 @@ from mosaic.contracts.metrics import (
     headline_of,
     is_one_episode,
 )
+from mosaic.contracts.run_record import LineageKind
 from mosaic.errors import RequestError
 
 
@@ -58,7 +59,7 @@ def build_comparison(
     question = loader.question(last, is_lower_better)
     comparison = compare(question, groups, curves, loader.tail)
     names = {run.run_id: run.run_name for group in groups for run in group.runs}
-    warnings = (*comparison.warnings, *loader.remarks(names))
+    warnings = (*comparison.warnings, *loader.remarks(names), *resumed_remarks(groups))
     comparison = dataclasses.replace(comparison, warnings=warnings)
     if not loader.measures_returns:
         return comparison
@@ -66,6 +67,25 @@ def build_comparison(
     if not tells_unchecked:
         checks = tuple(check for check in checks if check.verdict != UNCHECKED)
     return dataclasses.replace(comparison, checks=checks)
+
+
+def resumed_remarks(groups: Sequence[RunGroup]) -> list[str]:
+    """A resumed run is compared by what it did itself, unlike in the charts."""
+    resumed = [
+        run.run_name
+        for group in groups
+        for run in group.runs
+        if run.lineage is not None and run.lineage.kind is LineageKind.RESUMED
+    ]
+    if not resumed:
+        return []
+    who = ", ".join(resumed[:_NAMES_SHOWN]) + (
+        " and others" if len(resumed) > _NAMES_SHOWN else ""
+    )
+    return [
+        f"Only what was trained after resuming is compared of {who}: "
+        "the runs before are runs of their own here."
+    ]
 
 
 def title_of(comparison: Comparison) -> str:

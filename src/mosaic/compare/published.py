@@ -13,8 +13,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from typing import TYPE_CHECKING
 
-from mosaic.compare.statistics import Estimate, estimate_text, seeds_text
+if TYPE_CHECKING:
+    from mosaic.compare.statistics import Estimate
 
 WITHIN, BELOW, ABOVE, UNCHECKED = "within", "below", "above", "not checked"
 TRAINING, EVALUATION = "training", "evaluation"
@@ -104,6 +106,21 @@ def find_published(
     return max(reached, key=lambda value: value.steps)
 
 
+def target_value(
+    algorithm: str, environment: str, steps: int, kind: str = TRAINING
+) -> PublishedValue | None:
+    """What a training of so many steps is on its way to: the next budget, else the largest."""
+    known = [
+        value
+        for value in published_values()
+        if (value.algorithm, value.environment, value.kind) == (algorithm, environment, kind)
+    ]
+    ahead = [value for value in known if value.steps >= steps * (1 - _BUDGET_SLACK)]
+    if ahead:
+        return min(ahead, key=lambda value: value.steps)
+    return max(known, key=lambda value: value.steps, default=None)
+
+
 def task_name(environment: str) -> str:
     return _VERSION.sub("", environment.removeprefix("ALE/"))
 
@@ -115,6 +132,9 @@ def check(
     seeds: int,
     changed_parameters: Sequence[str] = (),
 ) -> ReferenceCheck:
+    # The values themselves are read where scipy is not installed.
+    from mosaic.compare.statistics import estimate_text, seeds_text
+
     low = measured.value if measured.low is None else measured.low
     high = measured.value if measured.high is None else measured.high
     verdict = BELOW if high < published.low else ABOVE if low > published.high else WITHIN

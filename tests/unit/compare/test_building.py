@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mosaic.compare.building import Loader, choose_source
+from mosaic.compare.building import Loader, choose_source, resumed_remarks
+from mosaic.compare.groups import RunGroup
 from mosaic.compare.published import EVALUATION, TRAINING
 from mosaic.contracts.metrics import MetricInfo, MetricSeries
+from mosaic.contracts.run_record import Lineage, LineageKind, RunRecord
+from mosaic.contracts.run_state import RunState
 from mosaic.errors import RequestError
 
 
@@ -166,3 +169,11 @@ def test_the_question_fits_what_was_found() -> None:
     evaluation = Loader(history, "eval/mean_reward")
     evaluation.load(["r"])
     assert evaluation.measures_returns and evaluation.kind == EVALUATION
+
+
+def test_it_is_said_that_a_resumed_run_is_compared_without_the_one_before() -> None:
+    record = RunRecord("2", "second", "w", RunState.TERM, None, 1, 0, 0.0, 0.0)
+    resumed = replace(record, lineage=Lineage("1", LineageKind.RESUMED, 5))
+    assert resumed_remarks([RunGroup("g", (record,))]) == []
+    (remark,) = resumed_remarks([RunGroup("g", (resumed,))])
+    assert "after resuming" in remark and "second" in remark

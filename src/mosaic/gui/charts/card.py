@@ -2,104 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QCompleter,
-    QFileDialog,
-    QHBoxLayout,
-    QMenu,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
-from mosaic.files import atomic_write
+from mosaic.gui.charts.export import ChartExport, NamedPlot, Sheet
 from mosaic.gui.charts.feeds import ChartFeed
-from mosaic.gui.charts.model.curve import csv_text, file_stem, followed
+from mosaic.gui.charts.model.curve import Curve, followed
 from mosaic.gui.charts.model.metrics import title_of
 from mosaic.gui.charts.model.picture import ChartOptions, ChartPicture, Evaluations, RunLook, XAxis
 from mosaic.gui.charts.plot import CurvePlot
 from mosaic.gui.services.workbench import Workbench
-from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.widgets.roles import label, with_role
-
-
-class ChartExport(QObject):
-    """A chart as a picture or a table, in files or the clipboard."""
-
-    def __init__(self, workbench: Workbench, plot: CurvePlot, card: ChartCard) -> None:
-        super().__init__(card)
-        self._workbench, self._plot, self._card = workbench, plot, card
-
-    def copy_image(self) -> None:
-        QGuiApplication.clipboard().setImage(self._plot.image())
-        self._workbench.state.say(Notice("The chart is in the clipboard", Severity.GOOD))
-
-    def ask_png(self) -> None:
-        self._ask("png", "Pictures (*.png)", self.save_png)
-
-    def ask_svg(self) -> None:
-        self._ask("svg", "Vector graphics (*.svg)", self.save_svg)
-
-    def ask_csv(self) -> None:
-        self._ask("csv", "Tables (*.csv)", self.save_csv)
-
-    def save_png(self, path: Path) -> None:
-        image = self._plot.image()
-
-        def write() -> None:
-            if not image.save(str(path)):
-                raise _refused(path)
-
-        self._write(path, write)
-
-    def save_svg(self, path: Path) -> None:
-        # Widgets paint in the window's thread only; the file takes little.
-        self._plot.save_svg(path)
-        if path.exists():
-            self._said(path)
-        else:
-            self._workbench.bridge.failed.emit(_refused(path))
-
-    def save_csv(self, path: Path) -> None:
-        curves, title = self._plot.shown_curves, self._plot.x_title
-
-        def write() -> None:
-            try:
-                atomic_write(path, csv_text(curves, title).encode(), 0o644)
-            except OSError as error:
-                raise _refused(path, error.strerror or "") from error
-
-        self._write(path, write)
-
-    def _ask(self, suffix: str, kinds: str, save: Callable[[Path], None]) -> None:
-        """Not modal: runs continue, and so does the window."""
-        dialog = QFileDialog(self._card.window(), "Save the chart", "", kinds)
-        dialog.setObjectName("chart-save")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(suffix)
-        dialog.selectFile(f"{file_stem(self._card.metric_name)}.{suffix}")
-        dialog.setModal(False)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda name: save(Path(name)))
-        dialog.show()
-
-    def _write(self, path: Path, write: Callable[[], None]) -> None:
-        self._workbench.bridge.work(write, lambda _: self._said(path))
-
-    def _said(self, path: Path) -> None:
-        self._workbench.state.say(Notice(f"Saved {path}", Severity.GOOD))
-
-
-def _refused(path: Path, why: str = "") -> MosaicError:
-    reason = f": {why}" if why else ""
-    return MosaicError(f"{path.name} could not be written{reason}", hint="choose another folder")
 
 
 _ICON = QSize(16, 16)
@@ -110,6 +27,7 @@ EMPTY = "None of the selected runs recorded this metric."
 class ChartCard(QWidget):
     metric_chosen = Signal(str, str)  # the one before, the one wanted
     close_asked = Signal(str)
+    enlarge_asked = Signal(str)  # alone on the page, or back among the others
 
     def __init__(
         self,
@@ -129,20 +47,26 @@ class ChartCard(QWidget):
         self.setObjectName("chart-card")
         self._theme = workbench.theme
         self._is_following = options.is_following
-        self._is_live = False
+        self._is_live = self._is_enlarged = False
         self._last_x: float | None = None
         self.stale: set[str] = set()  # runs that have more than is shown here
         self.plot = CurvePlot(workbench.theme)
-        self.export = ChartExport(workbench, self.plot, self)
+        self.export = ChartExport(workbench, self, "chart", self._sheet)
         self._combo = self._make_combo()
         self._menu_button = self._make_menu_button()
         self._close_button = self._button("Remove this chart", self._on_close)
+        self.enlarge_button = self._button("", self._on_enlarge)
+        # What is to the right of it must not move when another chart comes or goes.
+        policy = self._close_button.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._close_button.setSizePolicy(policy)
         self._remark = label("", "warning")
         self._remark.setWordWrap(True)
         self._remark.hide()
         top = QHBoxLayout()
         top.setSpacing(4)
         top.addWidget(self._combo, 1)
+        top.addWidget(self.enlarge_button)
         top.addWidget(self._menu_button)
         top.addWidget(self._close_button)
         layout = QVBoxLayout(self)
@@ -154,6 +78,7 @@ class ChartCard(QWidget):
         self.feed.arrived.connect(self._on_arrived)
         self.feed.failed.connect(self._on_failed)
         self.plot.range_chosen.connect(self.feed.set_range)
+        self.plot.enlarge_asked.connect(self._on_enlarge)
         workbench.theme.changed.connect(self._draw_icons)
         self._draw_icons()
 
@@ -177,6 +102,16 @@ class ChartCard(QWidget):
 
     def set_closable(self, is_closable: bool) -> None:
         self._close_button.setVisible(is_closable)
+
+    def set_enlarged(self, is_enlarged: bool) -> None:
+        self._is_enlarged = is_enlarged
+        self._draw_icons()
+
+    def set_references(self, references: Sequence[Curve]) -> None:
+        self.plot.show_references(references)
+
+    def _sheet(self) -> Sheet:
+        return Sheet([NamedPlot(self.metric_name, self.plot)])
 
     def set_runs(self, runs: tuple[RunLook, ...]) -> None:
         self._is_live = any(not run.is_over for run in runs)
@@ -263,6 +198,9 @@ class ChartCard(QWidget):
     def _on_close(self) -> None:
         self.close_asked.emit(self.metric_name)
 
+    def _on_enlarge(self) -> None:
+        self.enlarge_asked.emit(self.metric_name)
+
     def _make_combo(self) -> QComboBox:
         combo = QComboBox()
         combo.setObjectName("chart-metric")
@@ -289,15 +227,7 @@ class ChartCard(QWidget):
 
     def _make_menu_button(self) -> QToolButton:
         button = self._button("Save or copy this chart", None)
-        menu = QMenu(button)
-        for text, run in (
-            ("Copy image", self.export.copy_image),
-            ("Save as PNG…", self.export.ask_png),
-            ("Save as SVG…", self.export.ask_svg),
-            ("Save values as CSV…", self.export.ask_csv),
-        ):
-            menu.addAction(text).triggered.connect(run)
-        button.setMenu(menu)
+        button.setMenu(self.export.menu(button))
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         return button
 
@@ -313,6 +243,15 @@ class ChartCard(QWidget):
     def _draw_icons(self) -> None:
         self._menu_button.setIcon(self._theme.icon("dots-horizontal", self._theme.palette.muted))
         self._close_button.setIcon(self._theme.icon("close", self._theme.palette.muted))
+        name = "arrow-collapse" if self._is_enlarged else "arrow-expand"
+        about = (
+            "Back to all charts (Escape)"
+            if self._is_enlarged
+            else "Show this chart alone (double click)"
+        )
+        self.enlarge_button.setIcon(self._theme.icon(name, self._theme.palette.muted))
+        self.enlarge_button.setToolTip(about)
+        self.enlarge_button.setAccessibleName(about.partition(" (")[0])
         self._name_it()
 
     def _name_it(self) -> None:

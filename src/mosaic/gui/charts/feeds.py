@@ -6,13 +6,16 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.ancestry import Ancestor
 from mosaic.contracts.metrics import MetricSeries
 from mosaic.errors import MosaicError, UnknownRunError
 from mosaic.gui.charts.model.curve import Range
+from mosaic.gui.charts.model.joining import no_points
 from mosaic.gui.charts.model.metrics import evaluated_return
 from mosaic.gui.charts.model.picture import (
     ChartOptions,
@@ -32,6 +35,31 @@ from mosaic.gui.state.runs_state import RunsState
 # A mouse wheel turns many times; the daemon is asked when it stops.
 _RANGE_MS = 100
 _MIN_BUCKETS, _MAX_BUCKETS = 200, 2_000
+
+
+class Answer(NamedTuple):
+    own: list[MetricSeries]
+    before: dict[Ancestor, MetricSeries]
+
+
+async def _part(
+    client: AsyncTrainerClient,
+    ancestor: Ancestor,
+    metric: str,
+    buckets: int,
+    steps: tuple[int, int] | None = None,
+) -> MetricSeries:
+    """Up to where the next run continued it; nothing of one that was deleted meanwhile."""
+    first, last = steps or (None, ancestor.last_step)
+    if last is not None and ancestor.last_step is not None:
+        last = min(last, ancestor.last_step)
+    if first is not None and last is not None and first > last:
+        return no_points(ancestor.run_id, metric)
+    try:
+        found = await client.series([ancestor.run_id], [metric], first, last, buckets=buckets)
+    except UnknownRunError:
+        return no_points(ancestor.run_id, metric)
+    return next(iter(found), no_points(ancestor.run_id, metric))
 
 
 class ChartFeed(QObject):
@@ -54,6 +82,9 @@ class ChartFeed(QObject):
         self._series: dict[str, MetricSeries] = {}
         self._details: dict[str, MetricSeries] = {}
         self._detail_steps: tuple[int, int] | None = None
+        # What runs before a shown one contribute to its curve: it does not change any more.
+        self._before: dict[Ancestor, MetricSeries] = {}
+        self._before_details: dict[Ancestor, MetricSeries] = {}
         self._evaluations: Mapping[str, Evaluations] = {}
         self._range: Range | None = None
         self._picture: ChartPicture | None = None
@@ -87,6 +118,9 @@ class ChartFeed(QObject):
             for run_id in [run_id for run_id in known if run_id not in wanted]:
                 del known[run_id]
         missing = wanted - self._series.keys()
+        for run in runs:
+            if any(one not in self._before for one in run.ancestors):
+                missing.add(run.run_id)
         if missing:
             self.refresh(missing)
         else:
@@ -108,7 +142,7 @@ class ChartFeed(QObject):
         if chosen is None:
             self._range_timer.stop()
             if self._detail_steps is not None:
-                self._details, self._detail_steps = {}, None
+                self._details, self._before_details, self._detail_steps = {}, {}, None
                 self._build()
         else:
             self._range_timer.start()
@@ -132,22 +166,33 @@ class ChartFeed(QObject):
     def _forget(self) -> None:
         self.stop()
         self._series, self._details, self._detail_steps = {}, {}, None
+        self._before, self._before_details = {}, {}
         self._range = self._picture = None
         self._waiting.clear()
 
     def _ask(self) -> None:
         run_ids, self._waiting = sorted(self._waiting), set()
         metric, buckets = self.metric, self._buckets
+        wanted = [one for one in self._ancestors() if one not in self._before]
 
-        async def series(client: AsyncTrainerClient) -> list[MetricSeries]:
-            return await client.series(run_ids, [metric], buckets=buckets)
+        async def series(client: AsyncTrainerClient) -> Answer:
+            found = await client.series(run_ids, [metric], buckets=buckets)
+            before = [await _part(client, one, metric, buckets) for one in wanted]
+            return Answer(found, dict(zip(wanted, before, strict=True)))
 
         self._asking = self._bridge.ask(series, self._on_series, self._on_asking_failed)
 
-    def _on_series(self, found: list[MetricSeries]) -> None:
+    def _ancestors(self) -> list[Ancestor]:
+        return list(dict.fromkeys(one for run in self._runs for one in run.ancestors))
+
+    def _on_series(self, found: Answer) -> None:
         self._asking = None
         shown = {run.run_id for run in self._runs}
-        self._series |= {series.run_id: series for series in found if series.run_id in shown}
+        self._series |= {series.run_id: series for series in found.own if series.run_id in shown}
+        known = set(self._ancestors())
+        self._before = {
+            one: series for one, series in (self._before | found.before).items() if one in known
+        }
         if self._waiting:
             self._ask()
         self._build()
@@ -160,21 +205,25 @@ class ChartFeed(QObject):
         coarse = [
             run_id for run_id, series in self._series.items() if series.points > len(series.counts)
         ]
-        if steps is None or not coarse:
+        before = [one for one, part in self._before.items() if part.points > len(part.counts)]
+        if steps is None or not (coarse or before):
             return
         if self._detailing is not None:
             self._detailing.cancel()
         metric, buckets = self.metric, self._buckets
 
-        async def series(client: AsyncTrainerClient) -> list[MetricSeries]:
-            return await client.series(coarse, [metric], *steps, buckets=buckets)
+        async def series(client: AsyncTrainerClient) -> Answer:
+            found = await client.series(coarse, [metric], *steps, buckets=buckets) if coarse else []
+            parts = [await _part(client, one, metric, buckets, steps) for one in before]
+            return Answer(found, dict(zip(before, parts, strict=True)))
 
         self._detailing = self._bridge.ask(
             series, partial(self._on_details, steps), self.failed.emit
         )
 
-    def _on_details(self, steps: tuple[int, int], found: list[MetricSeries]) -> None:
-        self._details = {series.run_id: series for series in found}
+    def _on_details(self, steps: tuple[int, int], found: Answer) -> None:
+        self._details = {series.run_id: series for series in found.own}
+        self._before_details = found.before
         self._detail_steps = steps
         self._build()
 
@@ -214,6 +263,8 @@ class ChartFeed(QObject):
             dict(self._details),
             self._detail_steps,
             self._evaluations,
+            dict(self._before),
+            dict(self._before_details),
         )
         self._building = self._bridge.work(
             partial(picture_of, request), self._on_picture, self._on_building_failed

@@ -72,10 +72,16 @@ class LegendEntry(QAbstractButton):
         self.setText(curve.label)
         self.setAccessibleName(f"Curve of {curve.label}")
         about = f"{curve.label} ({curve.note})" if curve.note else curve.label
+        if curve.level is not None:
+            self.setToolTip(f"{curve.label}: {curve.value_name}\nClick to hide or show")
+            self.update()
+            return
         if curve.is_band:
             about += "\nLine: interquartile mean; band: lowest to highest seed"
         if len(curve.marker_xs):
             about += "\nDiamonds: evaluations"
+        if len(curve.joints):
+            about += "\nDashed: here the run was resumed; what is to the left is of the run before"
         about += f"\nNumber: {curve.value_name}; below the pointer, the value there"
         self.setToolTip(f"{about}\nClick to hide or show")
         self.update()
@@ -221,6 +227,11 @@ class Legend(QScrollArea):
 
 
 _MIN_PLOT_HEIGHT = 150
+WHEEL_HINT = "Ctrl + wheel zooms"
+HOW_TO_ZOOM = (
+    "Drag over a part to see it larger; a right click shows everything again.\n"
+    "Ctrl + wheel zooms, and so does the wheel alone after a click into the plot."
+)
 _DOT_PX = 6
 EXPORT_SCALE = 2
 
@@ -228,12 +239,14 @@ EXPORT_SCALE = 2
 class CurvePlot(QWidget):
     """Shows all there is until somebody zooms; then the heights fit what is in sight."""
 
+    enlarge_asked = Signal()
     range_chosen = Signal(object)  # (begin, end) of x as the curves have it; None: everything
 
     def __init__(self, theme: Theme, x_title: str = "steps", y_title: str = "") -> None:
         super().__init__()
         self._theme = theme
         self._curves: tuple[Curve, ...] = ()
+        self._references: tuple[Curve, ...] = ()
         self._items: dict[str, CurveItems] = {}
         self._hidden: set[str] = set()
         self._is_log_x = self._is_log_y = False
@@ -248,6 +261,8 @@ class CurvePlot(QWidget):
         self._pointer_text = label("", "caption")
         self._x_title = label(x_title, "caption")
         self._x_title.setAlignment(Qt.AlignmentFlag.AlignRight)
+        # Not on the curves themselves: a tool tip would cover what is read there.
+        self._x_title.setToolTip(HOW_TO_ZOOM)
         self._dots = pyqtgraph.ScatterPlotItem(pxMode=True)
         self._dots.setZValue(10)
         self.area.getPlotItem().addItem(self._dots, ignoreBounds=True)
@@ -268,6 +283,8 @@ class CurvePlot(QWidget):
         self.area.zoom_asked.connect(self._on_zoom_asked)
         self.area.pan_asked.connect(self._on_pan_asked)
         self.area.reset_asked.connect(self.show_everything)
+        self.area.double_clicked.connect(self._on_double_clicked)
+        self.area.wheel_refused.connect(self._on_wheel_refused)
         self.legend.toggled.connect(self._on_toggled)
         theme.changed.connect(self._redraw)
 
@@ -275,10 +292,22 @@ class CurvePlot(QWidget):
 
     def show_curves(self, curves: Sequence[Curve]) -> None:
         self._curves = tuple(curves)
-        wanted = {curve.id for curve in self._curves}
+        self._show_all()
+
+    def show_references(self, references: Sequence[Curve]) -> None:
+        """Levels that the curves are measured by."""
+        if [one.id for one in references] != [one.id for one in self._references] or any(
+            new.level != old.level for new, old in zip(references, self._references, strict=True)
+        ):
+            self._references = tuple(references)
+            self._show_all()
+
+    def _show_all(self) -> None:
+        shown = (*self._curves, *self._references)
+        wanted = {curve.id for curve in shown}
         for curve_id in [known for known in self._items if known not in wanted]:
             self._items.pop(curve_id).remove()
-        self.legend.show_curves(self._curves, self._hidden)
+        self.legend.show_curves(shown, self._hidden)
         self._redraw()
 
     def set_titles(self, x_title: str, y_title: str) -> None:
@@ -305,6 +334,10 @@ class CurvePlot(QWidget):
     @property
     def curves(self) -> tuple[Curve, ...]:
         return self._curves
+
+    @property
+    def references(self) -> tuple[Curve, ...]:
+        return self._references
 
     @property
     def shown_curves(self) -> tuple[Curve, ...]:
@@ -369,7 +402,7 @@ class CurvePlot(QWidget):
 
     def _redraw(self) -> None:
         background = self._theme.palette.plot
-        for curve in self._curves:
+        for curve in (*self._curves, *self._references):
             if curve.id not in self._items:
                 self._items[curve.id] = CurveItems(self.area.getPlotItem())
             self._items[curve.id].draw(curve, self._is_log_x, self._is_log_y, background)
@@ -379,8 +412,9 @@ class CurvePlot(QWidget):
 
     def _fit(self) -> None:
         shown = self.shown_curves
+        levels = tuple(one for one in self._references if one.id not in self._hidden)
         within = self._chosen or x_range(shown, self._is_log_x)
-        heights = y_range(shown, self._is_log_y, within, self._is_log_x)
+        heights = y_range((*shown, *levels), self._is_log_y, within, self._is_log_x)
         self.area.getPlotItem().setRange(xRange=within, yRange=heights, padding=0)
 
     def _on_toggled(self, curve_id: str, is_shown: bool) -> None:
@@ -418,6 +452,17 @@ class CurvePlot(QWidget):
         self._hover_x = x
         self._show_values()
 
+    def _on_double_clicked(self) -> None:
+        """Out of a part of the curve first."""
+        if self._chosen is not None:
+            self.show_everything()
+        else:
+            self.enlarge_asked.emit()
+
+    def _on_wheel_refused(self) -> None:
+        """Said until the pointer moves on."""
+        self._pointer_text.setText(WHEEL_HINT)
+
     def _show_values(self) -> None:
         """At the pointer; without one, the last values."""
         at = self._hover_x
@@ -425,7 +470,9 @@ class CurvePlot(QWidget):
         if at is None:
             self._pointer_text.setText("")
             self._dots.setData([], [])
-            self.legend.show_values({curve.id: curve.legend_value for curve in self._curves})
+            self.legend.show_values(
+                {curve.id: curve.legend_value for curve in (*self._curves, *self._references)}
+            )
             return
         self.area.pointer.setValue(at)
         x = 10.0**at if self._is_log_x else at
@@ -434,7 +481,10 @@ class CurvePlot(QWidget):
         # One curve is read at its point; several at the place of the pointer.
         place = next(iter(found.values())).x if len(found) == 1 else x
         self._pointer_text.setText(x_text(place, self._axis))
-        self.legend.show_values({curve_id: reading.y for curve_id, reading in found.items()})
+        levels = {one.id: one.legend_value for one in self._references}
+        self.legend.show_values(
+            levels | {curve_id: reading.y for curve_id, reading in found.items()}
+        )
         colours = {curve.id: curve.colour for curve in self._curves}
         self._dots.setData(
             on_axis(numbers([reading.x for reading in found.values()]), self._is_log_x),

@@ -19,13 +19,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QGraphicsRectItem, QStyleOptionGraphicsItem, QWidget
 
-from mosaic.gui.charts.model.curve import Curve, Numbers, on_axis
+from mosaic.gui.charts.model.curve import Curve, Numbers, numbers, on_axis
 from mosaic.gui.charts.model.number_texts import log_tick_texts, log_ticks, tick_texts
 from mosaic.gui.theme import tokens
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.theme.tokens import BAND_ALPHA, Palette
 
 _FAINT_ALPHA = 0.3
+_JOINT_ALPHA = 0.6
+_LEVEL_ALPHA = 0.8
 _POINT_PX, _MARKER_PX = 5, 9
 # Smooth edges cost little for lines like these, and much for long ones.
 _SMOOTH_BELOW = 4_000
@@ -67,17 +69,60 @@ class BandItem(pyqtgraph.GraphicsObject):  # type: ignore[misc]
         painter.drawPath(self._path)
 
 
+class JointsItem(pyqtgraph.GraphicsObject):  # type: ignore[misc]
+    """Thin dashed lines from below to above, where one run continues another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._xs: list[float] = []
+        self._pen = QPen()
+
+    def show_joints(self, xs: Numbers, colour: QColor) -> None:
+        self.prepareGeometryChange()
+        self._xs = xs[np.isfinite(xs)].tolist()
+        self._pen = QPen(_with_alpha(colour, _JOINT_ALPHA), 0, Qt.PenStyle.CustomDashLine)
+        self._pen.setDashPattern([3, 5])
+        self.update()
+
+    def viewRangeChanged(self) -> None:
+        self.prepareGeometryChange()
+
+    def boundingRect(self) -> QRectF:
+        view = self.getViewBox()
+        return QRectF() if view is None or not self._xs else QRectF(view.viewRect())
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        sight = self.boundingRect()
+        painter.setPen(self._pen)
+        for x in self._xs:
+            painter.drawLine(QPointF(x, sight.top()), QPointF(x, sight.bottom()))
+
+
 class CurveItems:
     """The items of one curve, in a plot of which they are a part until `remove`."""
 
     def __init__(self, plot: pyqtgraph.PlotItem) -> None:
         self._plot = plot
+        self._has_level = False
         self._band = BandItem()
         self._faint = pyqtgraph.PlotCurveItem(connect="finite")
         self._line = pyqtgraph.PlotCurveItem(connect="finite")
         self._points = pyqtgraph.ScatterPlotItem(pxMode=True)
         self._markers = pyqtgraph.ScatterPlotItem(pxMode=True)
-        self._all = (self._band, self._faint, self._line, self._points, self._markers)
+        self._joints = JointsItem()
+        self._level = pyqtgraph.LinearRegionItem(orientation="horizontal", movable=False)
+        self._level.hide()
+        self._all = (
+            self._level,
+            self._joints,
+            self._band,
+            self._faint,
+            self._line,
+            self._points,
+            self._markers,
+        )
         for layer, item in enumerate(self._all):
             item.setZValue(layer)
             plot.addItem(item, ignoreBounds=True)
@@ -88,7 +133,7 @@ class CurveItems:
 
     def set_visible(self, is_visible: bool) -> None:
         for item in self._all:
-            item.setVisible(is_visible)
+            item.setVisible(is_visible and (item is not self._level or self._has_level))
 
     def draw(self, curve: Curve, is_log_x: bool, is_log_y: bool, background: str) -> None:
         colour = QColor(curve.colour)
@@ -113,6 +158,18 @@ class CurveItems:
             xs[alone], ys[alone], size=_POINT_PX, pen=None, brush=QBrush(colour), symbol="o"
         )
         self._draw_markers(curve, colour, is_log_x, is_log_y, background)
+        self._joints.show_joints(on_axis(curve.joints, is_log_x), colour)
+        self._draw_level(curve, colour, is_log_y)
+
+    def _draw_level(self, curve: Curve, colour: QColor, is_log_y: bool) -> None:
+        edges = on_axis(numbers(curve.level or ()), is_log_y)
+        self._has_level = len(edges) == 2 and bool(np.isfinite(edges).all())
+        self._level.setVisible(self._has_level)
+        if self._has_level:
+            self._level.setRegion(edges.tolist())
+            self._level.setBrush(QBrush(_with_alpha(colour, BAND_ALPHA)))
+            for line in self._level.lines:
+                line.setPen(QPen(_with_alpha(colour, _LEVEL_ALPHA), 0, Qt.PenStyle.DashLine))
 
     def _draw_markers(
         self, curve: Curve, colour: QColor, is_log_x: bool, is_log_y: bool, background: str
@@ -137,10 +194,13 @@ def _with_alpha(colour: QColor, alpha: float) -> QColor:
 
 
 def _without_neighbours(xs: Numbers, ys: Numbers) -> Numbers:
-    """Points that no line reaches: single ones, and those between two gaps."""
+    """Points that no line reaches: single ones, between two gaps, or all at one place."""
     finite = np.isfinite(xs) & np.isfinite(ys)
     around = np.concatenate(([False], finite, [False]))
-    return np.asarray(finite & ~around[:-2] & ~around[2:])
+    alone = np.asarray(finite & ~around[:-2] & ~around[2:])
+    if finite.any() and not (np.ptp(xs[finite]) or np.ptp(ys[finite])):
+        return finite
+    return alone
 
 
 _GRID_ALPHA = 110  # of 255
@@ -218,13 +278,17 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
     zoom_asked = Signal(float, object)  # factor; x that stays, None for the middle
     pan_asked = Signal(float)  # part of the width
     reset_asked = Signal()
+    double_clicked = Signal()
+    wheel_refused = Signal()  # it was turned to scroll
 
     def __init__(self, theme: Theme) -> None:
         self.bottom, self.left = NumberAxis("bottom"), NumberAxis("left")
         super().__init__(axisItems={"bottom": self.bottom, "left": self.left})
         self._theme = theme
-        # In a list that scrolls, the wheel is the list's until the plot was clicked.
-        self.wheel_needs_focus = False
+        # In a page that scrolls, the wheel is the page's until the plot is clicked; it is the
+        # page's again as soon as the pointer has left.
+        self.wheel_needs_click = False
+        self._is_clicked = False
         self._pressed_at: QPointF | None = None
         self._panned_at: QPointF | None = None
         self._region = QGraphicsRectItem()
@@ -257,6 +321,7 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
+        self._is_clicked = True
         button = event.button()
         if button == Qt.MouseButton.LeftButton and self.is_inside(event.position()):
             self._pressed_at = event.position()
@@ -285,13 +350,14 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
         event.accept()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.reset_asked.emit()
+        self.double_clicked.emit()
         event.accept()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         with_key = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        if self.wheel_needs_focus and not with_key and not self.hasFocus():
-            event.ignore()  # the list scrolls
+        if self.wheel_needs_click and not with_key and not self._is_clicked:
+            self.wheel_refused.emit()
+            event.ignore()  # the page scrolls
             return
         steps = event.angleDelta().y() / _WHEEL_STEP
         if steps and self.is_inside(event.position()):
@@ -316,6 +382,7 @@ class PlotArea(pyqtgraph.PlotWidget):  # type: ignore[misc]
         event.accept()
 
     def leaveEvent(self, event: QEvent) -> None:
+        self._is_clicked = False
         self.hovered.emit(None)
         super().leaveEvent(event)
 

@@ -1,31 +1,38 @@
-"""ChartsTab: the metrics of all selected runs, one chart below the other."""
+"""ChartsTab: the metrics of all selected runs, as many charts beside each other as have room."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
+from mosaic.contracts.learner import worker_settings
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.charts.card import ChartCard
+from mosaic.gui.charts.export import ChartExport, NamedPlot, Sheet
 from mosaic.gui.charts.feeds import RunMetrics
+from mosaic.gui.charts.grid import ChartGrid
+from mosaic.gui.charts.model.curve import Curve
 from mosaic.gui.charts.model.metrics import chosen_charts, is_return, prefix_of, ranked
+from mosaic.gui.charts.model.page import Filtered, filtered
 from mosaic.gui.charts.model.picture import ChartOptions, RunLook, seed_groups
+from mosaic.gui.charts.model.references import references_for
 from mosaic.gui.charts.model.runs import looks_of, nothing_to_show
+from mosaic.gui.charts.page_bar import PageBar
 from mosaic.gui.charts.toolbar import ChartChips, ChartsToolbar
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.tabs.run_tab import RunTab
 from mosaic.gui.widgets.messages import Banner, EmptyState
-from mosaic.gui.widgets.roles import with_role
+from mosaic.gui.widgets.roles import label
 
 # How often a chart of a live run is drawn anew.
 _LIVE_MS = 400
 # What a run wrote last reaches the store a little after its record says that it is over.
 _LATE_MS = 1500
-_CARD_HEIGHT, _MAX_CARD_HEIGHT = 268, 640
 _SETTINGS = "charts/shown"
 LOADING = "Looking for metrics…"
 LOST = "The daemon does not answer. These are the last curves it gave."
@@ -40,10 +47,16 @@ class ChartsTab(RunTab):
         self._is_active = False
         self._changed: set[str] = set()  # runs with something new since the last refresh
         self._late: set[str] = set()
+        self._leading: RunRecord | None = None
         self.cards: list[ChartCard] = []
         self.metrics = RunMetrics(workbench.bridge, workbench.state.runs)
         self.metrics.setParent(self)
         self.toolbar = ChartsToolbar(workbench.theme, workbench.settings)
+        self.export = ChartExport(workbench, self, "page", self._sheet)
+        self.bar = PageBar(workbench.theme, workbench.settings, self.export)
+        self.grid = ChartGrid()
+        self.grid.choose_columns(self.bar.columns)
+        self.remark = label("", "caption")
         self.banner = Banner(workbench.theme, "lan-disconnect")
         self.chips = ChartChips()
         self.empty = EmptyState(workbench.theme, "chart-line", LOADING)
@@ -52,6 +65,10 @@ class ChartsTab(RunTab):
         self._arrange()
         self.toolbar.changed.connect(self._on_options_changed)
         self.toolbar.fit_asked.connect(self._on_fit_asked)
+        self.bar.filter_changed.connect(self._show_charts)
+        self.bar.columns_changed.connect(self.grid.choose_columns)
+        self.grid.scrolled.connect(self._on_scrolled)
+        self.grid.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
         self.chips.added.connect(self._on_added)
         self.chips.removed.connect(self._on_removed)
         self.metrics.names_changed.connect(self._on_names_changed)
@@ -59,11 +76,16 @@ class ChartsTab(RunTab):
         state = workbench.state
         state.runs.changed.connect(self._on_runs_changed)
         state.connection_changed.connect(self._on_connection_changed)
+        state.catalogue_changed.connect(self._show_references)
 
     # What is shown
 
     def show_run(self, record: RunRecord) -> None:
-        """The list of runs says the same about it, and about all others."""
+        """The list of runs says the same about it, and about all others, but for its config."""
+        is_other = self._leading is None or self._leading.run_id != record.run_id
+        self._leading = record
+        if is_other:
+            self._show_references()
         if self._is_active and not self._looks:
             self._show_runs()
 
@@ -82,6 +104,7 @@ class ChartsTab(RunTab):
         else:
             for timer in (self._live_timer, self._late_timer):
                 timer.stop()
+            self.bar.stop()
             self.metrics.stop()
             for card in self.cards:
                 card.stop()
@@ -94,14 +117,20 @@ class ChartsTab(RunTab):
     def _show_runs(self) -> None:
         state = self._workbench.state
         self._looks = looks_of(self._selection, state.runs, state.colours)
-        self.toolbar.offer_bands(seed_groups(self._looks) > 0)
+        self._show_references()
+        self.toolbar.offer(
+            bands=seed_groups(self._looks) > 0,
+            ancestors=any(look.ancestors for look in self._looks),
+        )
         self.metrics.refresh(self._run_ids)
         self._show_charts()
         self._on_evaluations_changed()
 
     @property
     def _run_ids(self) -> list[str]:
-        return [look.run_id for look in self._looks]
+        """Those whose points are shown: the selected ones, and what they continue."""
+        before = [one.run_id for look in self._looks for one in look.ancestors]
+        return list(dict.fromkeys([*(look.run_id for look in self._looks), *before]))
 
     def _show_charts(self) -> None:
         """The charts that were chosen for metrics like these, with the runs selected now."""
@@ -114,8 +143,17 @@ class ChartsTab(RunTab):
             for card in self.cards:
                 card.set_runs(self._looks)
             return
-        self._set_charts(chosen_charts(names, self._remembered(names)))
+        found = self._wanted(names)
+        self._set_charts(list(found.names))
+        self.remark.setText(found.remark)
+        self.remark.setVisible(bool(found.remark))
+        self.chips.setVisible(not self.bar.filter_text)
         self._pages.setCurrentIndex(1)
+
+    def _wanted(self, names: list[str]) -> Filtered:
+        if self.bar.filter_text:
+            return filtered(ranked(names), self.bar.fits())
+        return Filtered(tuple(chosen_charts(names, self._remembered(names))), "")
 
     def _set_charts(self, wanted: list[str]) -> None:
         names = ranked(self.metrics.names(self._run_ids))
@@ -124,31 +162,90 @@ class ChartsTab(RunTab):
             if metric not in wanted:
                 self._drop(card)
         self.cards = [kept.get(metric) or self._new_card(metric) for metric in wanted]
-        for row, card in enumerate(self.cards):
-            self._list.insertWidget(row, card, 1)
+        for card in self.cards:
             card.set_names(names)
-            card.set_closable(len(wanted) > 1)
+            card.set_closable(len(wanted) > 1 and not self.bar.filter_text)
             card.set_runs(self._looks)
+        self.grid.show_cards(self.cards)
+        self._show_enlarged()
         self.chips.show_charts(names, wanted)
 
     def _new_card(self, metric: str) -> ChartCard:
         card = ChartCard(
-            self._workbench, metric, self.toolbar.options, self._looks, self._scroll.width()
+            self._workbench,
+            metric,
+            self.toolbar.options,
+            self._looks,
+            self.grid.width() // max(1, self.grid.columns),
         )
-        card.setMinimumHeight(_CARD_HEIGHT)
-        card.setMaximumHeight(_MAX_CARD_HEIGHT)
         card.metric_chosen.connect(self._on_metric_chosen)
         card.close_asked.connect(self._on_close_asked)
-        card.plot.area.wheel_needs_focus = self._scroll.verticalScrollBar().maximum() > 0
+        card.enlarge_asked.connect(self._on_enlarge_asked)
+        card.plot.area.wheel_needs_click = self.grid.scrolls
+        card.set_references(self._references(metric))
         if is_return(metric):
             card.set_evaluations(self.metrics.evaluations(self._run_ids))
         return card
 
     def _drop(self, card: ChartCard) -> None:
         card.stop()
-        self._list.removeWidget(card)
         card.hide()
         card.deleteLater()
+
+    # What curves are measured by
+
+    def _references(self, metric: str) -> tuple[Curve, ...]:
+        """Only where all runs that are shown have the environment of the leading one."""
+        record, state = self._leading, self._workbench.state
+        if record is None or not record.env_id:
+            return ()
+        shown = [state.runs.get(look.run_id) for look in self._looks]
+        if any(run is not None and run.env_id != record.env_id for run in shown):
+            return ()
+        algorithm = str(worker_settings(record.config).get("algo") or "")
+        steps = record.progress.total_steps or record.progress.steps
+        info = state.environment(record.env_id)
+        return references_for(metric, record.env_id, info, algorithm, steps)
+
+    def _show_references(self) -> None:
+        for card in self.cards:
+            card.set_references(self._references(card.metric_name))
+
+    # One chart alone
+
+    def _on_enlarge_asked(self, metric: str) -> None:
+        card = next(card for card in self.cards if card.metric_name == metric)
+        self.grid.show_alone(None if self.grid.alone is card else card)
+        self._show_enlarged()
+        card.plot.area.setFocus()  # Escape leads back from there
+
+    def _show_enlarged(self) -> None:
+        for card in self.cards:
+            card.set_enlarged(card is self.grid.alone)
+        self._on_scrolled()  # those that come into sight have something to catch up with
+
+    def event(self, event: QEvent) -> bool:
+        """Escape is for the enlarged chart before it is anybody's shortcut."""
+        is_override = event.type() == QEvent.Type.ShortcutOverride
+        if is_override and isinstance(event, QKeyEvent) and self._leaves_alone(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._leaves_alone(event):
+            self.grid.show_alone(None)
+            self._show_enlarged()
+            event.accept()
+        else:
+            super().keyPressEvent(event)
+
+    def _leaves_alone(self, event: QKeyEvent) -> bool:
+        return event.key() == Qt.Key.Key_Escape and self.grid.alone is not None
+
+    def _sheet(self) -> Sheet:
+        shown = [card for card in self.cards if self.grid.alone in (None, card)]
+        return Sheet([NamedPlot(card.metric_name, card.plot) for card in shown], self.grid.columns)
 
     # What the person chooses
 
@@ -171,10 +268,13 @@ class ChartsTab(RunTab):
 
     def _on_metric_chosen(self, before: str, wanted: str) -> None:
         card = next(card for card in self.cards if card.metric_name == before)
-        if wanted not in self.charts:
+        if self.bar.filter_text:
+            card.show_metric(before)  # the filter says what is shown
+        elif wanted not in self.charts:
             card.show_metric(wanted)
             found = self.metrics.evaluations(self._run_ids) if is_return(wanted) else {}
             card.set_evaluations(found)
+            card.set_references(self._references(wanted))
             self._choose(list(self.charts))
         else:
             card.show_metric(before)  # it has a chart of its own already
@@ -255,23 +355,14 @@ class ChartsTab(RunTab):
     # How it is put together
 
     def _arrange(self) -> None:
-        content = with_role(QWidget(), "plain")
-        self._list = QVBoxLayout(content)
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._list.setSpacing(8)
-        self._list.addStretch(0)
-        self._scroll = QScrollArea()
-        self._scroll.setAccessibleName("Charts")
-        self._scroll.setWidget(content)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.verticalScrollBar().valueChanged.connect(self._on_scrolled)
-        self._scroll.verticalScrollBar().rangeChanged.connect(self._on_scroll_range_changed)
         page = QWidget()
         inner = QVBoxLayout(page)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(8)
+        inner.addWidget(self.bar)
         inner.addWidget(self.toolbar)
-        inner.addWidget(self._scroll, 1)
+        inner.addWidget(self.remark)
+        inner.addWidget(self.grid, 1)
         inner.addWidget(self.chips)
         pages = QWidget()
         self._pages = QStackedLayout(pages)
@@ -285,7 +376,7 @@ class ChartsTab(RunTab):
 
     def _on_scroll_range_changed(self, _: int, longest: int) -> None:
         for card in self.cards:
-            card.plot.area.wheel_needs_focus = longest > 0
+            card.plot.area.wheel_needs_click = longest > 0
 
     def _timer(self, milliseconds: int, due: Callable[[], None]) -> QTimer:
         timer = QTimer(self)

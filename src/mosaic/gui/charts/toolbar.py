@@ -59,21 +59,27 @@ class ChartsToolbar(QWidget):
         self.band = self._toggle(
             "Seeds as band", "Runs that differ only in their seed as one curve with its spread"
         )
+        self.from_start = self._toggle(
+            "From the start",
+            "The curve of a resumed run begins with the runs it continues; dashed where it resumed",
+        )
         self.follow = self._tool("Follow: a chosen range moves on with the newest point")
         self.follow.setCheckable(True)
-        self.fit = self._tool("Show everything (0, or a double click in the chart)")
+        self.fit = self._tool("Show everything (0, or a right click in the chart)")
         self._arrange()
         self._show(self.options)
         self.slider.valueChanged.connect(self._on_changed)
         self.axis.activated.connect(self._on_changed)
-        for button in (self.log_x, self.log_y, self.band, self.follow):
+        for button in (self.log_x, self.log_y, self.band, self.from_start, self.follow):
             button.toggled.connect(self._on_changed)
         self.fit.clicked.connect(self.fit_asked)
         theme.changed.connect(self._draw_icons)
         self._draw_icons()
 
-    def offer_bands(self, is_offered: bool) -> None:
-        self.band.setVisible(is_offered)
+    def offer(self, *, bands: bool, ancestors: bool) -> None:
+        """What can be switched for the runs that are shown."""
+        self.band.setVisible(bands)
+        self.from_start.setVisible(ancestors)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -90,7 +96,7 @@ class ChartsToolbar(QWidget):
         first.addWidget(self._weight)
         for button in (self.follow, self.fit):
             first.addWidget(button)
-        for widget in (self.axis, self.log_x, self.log_y, self.band):
+        for widget in (self.axis, self.log_x, self.log_y, self.band, self.from_start):
             second.addWidget(widget)
         second.addStretch(1)
         self._rows = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
@@ -120,6 +126,7 @@ class ChartsToolbar(QWidget):
         self.log_y.setChecked(options.is_log_y)
         self.band.setChecked(options.seeds_as_band)
         self.follow.setChecked(options.is_following)
+        self.from_start.setChecked(options.from_the_start)
 
     def _on_changed(self, _: object = None) -> None:
         self.options = ChartOptions(
@@ -129,6 +136,7 @@ class ChartsToolbar(QWidget):
             is_log_y=self.log_y.isChecked(),
             seeds_as_band=self.band.isChecked(),
             is_following=self.follow.isChecked(),
+            from_the_start=self.from_start.isChecked(),
         )
         self._weight.setText(f"{self.options.smoothing:.2f}")
         for name, value in dataclasses.asdict(self.options).items():

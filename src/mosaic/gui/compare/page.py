@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -41,6 +41,26 @@ from mosaic.gui.widgets.roles import eliding_label, with_role, without_mnemonics
 from mosaic.gui.widgets.stage_page import BackButton, StagePage
 
 
+_WIDEST_CHIP = 280
+_BESIDE_THE_NAME = 56  # the colour, the cross, and what is left and right of them
+
+
+class RunChip(QPushButton):
+    """A run and a cross, which is in sight however long the name is."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        with_role(self, "run-chip")
+        self.fit(_WIDEST_CHIP)
+
+    def fit(self, width: int) -> None:
+        room = max(24, min(width, _WIDEST_CHIP) - _BESIDE_THE_NAME)
+        # The ends tell runs apart: what is in the middle goes first.
+        name = self.fontMetrics().elidedText(self.name, Qt.TextElideMode.ElideMiddle, room)
+        self.setText(f" {without_mnemonics(name)}  ✕")
+
+
 class RunChips(QWidget):
     """The runs that are compared, each to be taken out, and others to be added."""
 
@@ -51,7 +71,7 @@ class RunChips(QWidget):
         super().__init__(parent)
         self._workbench = workbench
         self._run_ids: tuple[str, ...] = ()
-        self._chips: list[QPushButton] = []
+        self._chips: list[RunChip] = []
         self.add_button = with_role(QPushButton("Add run"), "run-chip")
         self.add_button.setObjectName("compare-add")
         self._menu = QMenu(self.add_button)
@@ -78,15 +98,21 @@ class RunChips(QWidget):
 
     @property
     def names(self) -> list[str]:
-        return [chip.text().strip(" ✕").replace("&&", "&") for chip in self._chips]
+        return [chip.name for chip in self._chips]
 
-    def chip(self, run_id: str) -> QPushButton:
+    def chip(self, run_id: str) -> RunChip:
         return self._chips[self._run_ids.index(run_id)]
 
-    def _chip(self, run_id: str, colour: str) -> QPushButton:
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        for chip in self._chips:
+            chip.fit(self.width())
+
+    def _chip(self, run_id: str, colour: str) -> RunChip:
         record = self._workbench.state.runs.get(run_id)
         name = record.run_name if record else run_id
-        chip = with_role(QPushButton(f" {without_mnemonics(name)}  ✕"), "run-chip")
+        chip = RunChip(name)
+        chip.fit(self.width())
         chip.setToolTip(f"Take {name} ({run_id}) out of the comparison")
         chip.setAccessibleName(f"Take out {name}")
         if colour:

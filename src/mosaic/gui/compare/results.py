@@ -133,6 +133,7 @@ class ComparisonView(QScrollArea):
         self.verdicts.setObjectName("compare-verdicts")
         self.plot = CurvePlot(theme, "steps", "")
         self.plot.setMinimumHeight(_PLOT_HEIGHT)
+        self.plot.area.wheel_needs_click = True
         self.finals = TableView(theme, "Final performance")
         self._final_caption = label("", "caption")
         self.pairs = TableView(theme, "Probability of improvement")

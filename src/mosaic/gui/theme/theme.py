@@ -102,12 +102,13 @@ class Theme(QObject):
 
 class _Style(QProxyStyle):
     """Tool tips show what they are given: names and messages come from runs, and Qt would take
-    what looks like markup for markup, pictures and all."""
+    what looks like markup for markup, pictures and all. What lies below one can be clicked."""
 
     def polish(self, what: Any, /) -> None:
         # Qt's own class, which has no text yet when it is polished for the first time.
         if isinstance(what, QLabel) and what.inherits("QTipLabel"):
             what.setTextFormat(Qt.TextFormat.PlainText)
+            what.setWindowFlag(Qt.WindowType.WindowTransparentForInput)
         super().polish(what)
 
 

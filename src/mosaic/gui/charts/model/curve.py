@@ -40,6 +40,8 @@ class Curve:
     faint: Numbers | None = None
     marker_xs: Numbers = field(default_factory=numbers)
     marker_ys: Numbers = field(default_factory=numbers)
+    joints: Numbers = field(default_factory=numbers)  # x where one run continues another
+    level: tuple[float, float] | None = None  # instead of points: a height from side to side
     note: str = ""  # behind the label in the legend, such as "not recorded"
     value: float | None = None  # what the legend says of it; None: its last
     value_name: str = "last value"
@@ -66,8 +68,12 @@ class Curve:
 
 Range = tuple[float, float]
 _ROOM = 0.05  # of the height, above and below
-_ROUNDING = 1e-9  # values that differ by less are one value, computed in two ways
+# Values that differ by less are one value, computed in two ways or in single precision; an axis
+# could not tell them apart in numbers that anybody reads.
+_ROUNDING = 1e-6
+_TINY, _HUGE = 1e-290, 1e290  # beyond, the width of a range is no number any more
 _ROOM_BESIDE = 0.02
+_LEVEL_REACH = 3.0
 
 
 class Reading(NamedTuple):
@@ -108,7 +114,7 @@ def x_range(curves: Iterable[Curve], is_log: bool) -> Range:
 
 
 def y_range(
-    curves: Iterable[Curve], is_log: bool, within: Range | None = None, is_log_x: bool = False
+    curves: Sequence[Curve], is_log: bool, within: Range | None = None, is_log_x: bool = False
 ) -> Range:
     """On the axis; `within` is the range of x that is looked at, on its axis."""
     parts = []
@@ -123,12 +129,28 @@ def y_range(
         parts += [column[inside] for column in columns]
         marks = _inside(on_axis(curve.marker_xs, is_log_x), within)
         parts.append(curve.marker_ys[marks])
-    low, high = _extent(parts, is_log)
-    if high - low <= _ROUNDING * max(abs(low), abs(high)):
-        half = 0.5 if is_log else max(abs(low) * 0.1, 1e-9 if low else 0.5)
+    low, high = _with_levels(_extent(parts, is_log), curves, is_log)
+    size = max(abs(low), abs(high))
+    if high - low <= _ROUNDING * size:
+        half = 0.5 if is_log or size < _TINY else size * 0.1
         return low - half, high + half
     room = (high - low) * _ROOM
     return low - room, high + room
+
+
+def _with_levels(extent: Range, curves: Sequence[Curve], is_log: bool) -> Range:
+    """Levels are in sight where that leaves the curves at least a third of the height."""
+    low, high = extent
+    edges = [on_axis(numbers(curve.level), is_log) for curve in curves if curve.level is not None]
+    has_points = any(not curve.is_empty for curve in curves)
+    for edge in sorted((float(edge) for pair in edges for edge in pair), key=abs):
+        if not math.isfinite(edge):
+            continue
+        wider = min(low, edge), max(high, edge)
+        span = extent[1] - extent[0]
+        if has_points and wider[1] - wider[0] <= max(span, abs(high) * 0.1) * _LEVEL_REACH:
+            low, high = wider
+    return low, high
 
 
 def _inside(xs: Numbers, within: Range | None) -> NDArray[np.intp]:
@@ -150,7 +172,7 @@ def _extent(parts: Iterable[Numbers], is_log: bool) -> Range:
         if len(drawn):
             low, high = min(low, float(drawn.min())), max(high, float(drawn.max()))
     if low <= high:
-        return low, high
+        return max(low, -_HUGE), min(high, _HUGE)
     return (0.0, 1.0)
 
 
@@ -289,6 +311,19 @@ def csv_text(curves: Iterable[Curve], x_title: str) -> str:
             table.writerow([label, *values])
         for x, y in zip(curve.marker_xs.tolist(), curve.marker_ys.tolist(), strict=True):
             table.writerow([f"{label} ({MARKER})", _cell(x), _cell(y), "", "", ""])
+    return text.getvalue()
+
+
+def page_csv_text(charts: Iterable[tuple[str, str, Sequence[Curve]]]) -> str:
+    """Of several charts, each a metric, the title of its x and its curves: a metric in each row."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["metric", "x_axis", *_COLUMNS])
+    for metric, x_title, curves in charts:
+        rows = csv.reader(io.StringIO(csv_text(curves, x_title)))
+        next(rows)
+        for row in rows:
+            table.writerow([spreadsheet_text(metric), spreadsheet_text(x_title), *row])
     return text.getvalue()
 
 

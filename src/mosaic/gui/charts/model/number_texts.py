@@ -67,6 +67,8 @@ def value_text(value: float | None) -> str:
     if abs(value) >= 1e6:
         size, sign = next(scale for scale in _SCALES if abs(value) >= scale[0])
         return f"{value / size:.4g}{sign}" if abs(value) < 1e15 else f"{value:.2e}"
+    if 0 < abs(value) < _SMALL:
+        return f"{value:.2e}"
     return decimal(value)
 
 

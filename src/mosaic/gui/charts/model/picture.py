@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from mosaic.contracts.ancestry import Ancestor
 from mosaic.contracts.metrics import EPISODIC_RETURN, MEAN_RETURN_NAME, MetricSeries
 from mosaic.front.human import amount
 from mosaic.gui.charts.model.curve import Curve, Numbers, band_of, numbers, smoothed, window_of
+from mosaic.gui.charts.model.joining import Joined, joined, no_points
 from mosaic.gui.charts.model.metrics import is_per_episode, title_of, unit_of
 from mosaic.gui.charts.model.number_texts import TimeUnit, time_unit
 
@@ -35,6 +38,7 @@ class ChartOptions:
     is_log_y: bool = False
     seeds_as_band: bool = True  # runs of one group become one curve
     is_following: bool = True  # a chosen range moves on with the newest point
+    from_the_start: bool = True  # a resumed run's curve begins with those it continues
 
 
 def options_from(values: Mapping[str, object]) -> ChartOptions:
@@ -55,6 +59,7 @@ def options_from(values: Mapping[str, object]) -> ChartOptions:
         is_log_y=_flag(values.get("is_log_y"), usual.is_log_y),
         seeds_as_band=_flag(values.get("seeds_as_band"), usual.seeds_as_band),
         is_following=_flag(values.get("is_following"), usual.is_following),
+        from_the_start=_flag(values.get("from_the_start"), usual.from_the_start),
     )
 
 
@@ -165,6 +170,7 @@ def _finite(values: tuple[float, ...]) -> Numbers:
 NOT_RECORDED = "not recorded"
 # With more runs than this, what lies behind the lines would cover them.
 _BACKGROUNDS = 5
+_MOST_JOINTS = 8  # of a band
 
 
 @dataclass(frozen=True)
@@ -178,6 +184,7 @@ class RunLook:
     started_at: float | None = None
     is_over: bool = True
     mean_return: float | None = None
+    ancestors: tuple[Ancestor, ...] = ()  # whose training it continues, the oldest first
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +204,26 @@ class PictureRequest:
     details: Mapping[str, MetricSeries] = field(default_factory=dict)
     detail_steps: tuple[int, int] | None = None
     evaluations: Mapping[str, Evaluations] = field(default_factory=dict)
+    before: Mapping[Ancestor, MetricSeries] = field(default_factory=dict)
+    before_details: Mapping[Ancestor, MetricSeries] = field(default_factory=dict)
+
+    def ancestors(self, run: RunLook) -> tuple[Ancestor, ...]:
+        """Whose points belong to this run's curve: not those that have one of their own."""
+        if not self.options.from_the_start:
+            return ()
+        shown = {look.run_id for look in self.drawn}
+        own = [place for place, one in enumerate(run.ancestors, 1) if one.run_id in shown]
+        return run.ancestors[max(own, default=0) :]
+
+    @functools.cached_property
+    def drawn(self) -> tuple[RunLook, ...]:
+        """In a band, a run and the one that continues it are one seed."""
+        if not (self.options.from_the_start and self.options.seeds_as_band):
+            return self.runs
+        continued = {
+            (one.run_id, run.group) for run in self.runs if run.group for one in run.ancestors
+        }
+        return tuple(run for run in self.runs if (run.run_id, run.group) not in continued)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,9 +257,9 @@ def axis_for(metric: str, wanted: XAxis) -> XAxis:
 
 def picture_of(request: PictureRequest) -> ChartPicture:
     axis = axis_for(request.metric, request.options.x_axis)
-    lines = {run.run_id: _line(request, run, axis) for run in request.runs}
+    lines = {run.run_id: _line(request, run, axis) for run in request.drawn}
     curves = []
-    for members in _bundles(request.runs, request.options.seeds_as_band):
+    for members in _bundles(request.drawn, request.options.seeds_as_band):
         if len(members) > 1:
             curves.append(_band_curve(request, members, lines, axis))
         else:
@@ -262,17 +289,40 @@ def _bundles(runs: Sequence[RunLook], by_group: bool) -> list[list[RunLook]]:
 
 
 def _line(request: PictureRequest, run: RunLook, axis: XAxis) -> Line:
-    series = request.series.get(run.run_id)
-    if series is None:
-        series = MetricSeries(run.run_id, request.metric, (), (), (), (), (), (), (), points=0)
-    elif request.detail_steps is not None:
-        series = with_detail(series, request.details.get(run.run_id), *request.detail_steps)
-    return line_of(series, axis, run.started_at)
+    found = _joined(request, run, is_detailed=True)
+    return line_of(found.series, axis, found.started_at)
 
 
 def _whole_line(request: PictureRequest, run: RunLook, axis: XAxis) -> Line:
     """Without what is told more finely where somebody zoomed in."""
-    return line_of(request.series[run.run_id], axis, run.started_at)
+    found = _joined(request, run, is_detailed=False)
+    return line_of(found.series, axis, found.started_at)
+
+
+def _joined(request: PictureRequest, run: RunLook, *, is_detailed: bool) -> Joined:
+    own = request.series.get(run.run_id, no_points(run.run_id, request.metric))
+    before = request.before
+    if is_detailed and request.detail_steps is not None:
+        steps = request.detail_steps
+        own = with_detail(own, request.details.get(run.run_id), *steps)
+        before = {
+            one: with_detail(series, request.before_details.get(one), *steps)
+            for one, series in before.items()
+        }
+    return joined(own, run.started_at, request.ancestors(run), before)
+
+
+def _joints(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -> Numbers:
+    """Where the curve goes over from one run to the next, on its axis."""
+    steps = _joined(request, run, is_detailed=False).joints
+    if not steps or not len(line.xs):
+        return numbers()
+    return numbers(steps) if axis is XAxis.STEPS else _on_line(line, numbers(steps))
+
+
+def _on_line(line: Line, steps: Numbers) -> Numbers:
+    order = np.argsort(line.steps, kind="stable")
+    return np.interp(steps, line.steps[order], line.xs[order])
 
 
 def _smoothed(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -> Numbers:
@@ -283,7 +333,7 @@ def _smoothed(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) ->
     whole = _whole_line(request, run, axis)
     window = window_of(weight, float(whole.xs[-1] - whole.xs[0]), whole.points)
     values = smoothed(whole.xs, whole.means, whole.counts, window)
-    if len(line.xs) == len(whole.xs):
+    if np.array_equal(line.xs, whole.xs):
         return values
     known = np.isfinite(values)
     if not known.any():
@@ -300,7 +350,7 @@ def _legend_number(request: PictureRequest, run: RunLook) -> tuple[float | None,
 
 
 def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -> Curve:
-    is_calm = len(request.runs) <= _BACKGROUNDS
+    is_calm = len(request.drawn) <= _BACKGROUNDS
     is_smooth = request.options.smoothing > 0 and len(line.xs) > 1
     has_envelope = is_calm and line.is_bucketed
     marker_xs, marker_ys = _markers(request, run, line, axis)
@@ -319,6 +369,7 @@ def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -
         value_name=number_name,
         note="" if len(line.xs) else NOT_RECORDED if run.is_over else "no point yet",
         key=run.run_id,
+        joints=_joints(request, run, line, axis),
     )
 
 
@@ -351,19 +402,34 @@ def _band_curve(
             else f"{present} of {amount(len(members), 'seed')}"
         ),
         key=f"group:{members[0].group}",
+        joints=np.unique(
+            np.concatenate([_joints(request, run, lines[run.run_id], axis) for run in members])
+        )[:_MOST_JOINTS],
     )
 
 
 def _markers(
     request: PictureRequest, run: RunLook, line: Line, axis: XAxis
 ) -> tuple[Numbers, Numbers]:
-    found = request.evaluations.get(run.run_id)
-    if found is None or not len(line.xs):
+    found = [
+        *(_evaluated(request, one.run_id, one.last_step) for one in request.ancestors(run)),
+        _evaluated(request, run.run_id, None),
+    ]
+    steps = np.concatenate([steps for steps, _ in found])
+    returns = np.concatenate([returns for _, returns in found])
+    if not len(line.xs):
         return numbers(), numbers()
-    if axis is XAxis.STEPS:
-        return found.steps, found.returns
-    order = np.argsort(line.steps, kind="stable")
-    return np.interp(found.steps, line.steps[order], line.xs[order]), found.returns
+    return (steps if axis is XAxis.STEPS else _on_line(line, steps)), returns
+
+
+def _evaluated(
+    request: PictureRequest, run_id: str, last_step: int | None
+) -> tuple[Numbers, Numbers]:
+    found = request.evaluations.get(run_id)
+    if found is None:
+        return numbers(), numbers()
+    kept = found.steps <= (math.inf if last_step is None else last_step)
+    return found.steps[kept], found.returns[kept]
 
 
 def _remarks(request: PictureRequest, lines: Mapping[str, Line], axis: XAxis) -> list[str]:

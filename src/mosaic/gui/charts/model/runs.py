@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mosaic.contracts.ancestry import ancestors_of
 from mosaic.contracts.metrics import MetricSeries
 from mosaic.contracts.run_record import LineageKind, RunRecord
 from mosaic.gui.charts.model.curve import numbers
@@ -26,6 +27,7 @@ def looks_of(run_ids: Iterable[str], runs: RunsState, colours: RunColours) -> tu
             record.started_at,
             record.is_over,
             record.progress.mean_return,
+            ancestors_of(record, runs.get),
         )
         for record in records[:MAX_RUNS]
     )

@@ -1,0 +1,101 @@
+"""ChartGrid: charts in columns, or one of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
+
+from mosaic.gui.charts.model.page import MOST_COLUMNS, columns_for
+from mosaic.gui.widgets.roles import with_role
+
+_CARD_HEIGHT, _MAX_CARD_HEIGHT = 268, 640
+_NO_LIMIT = 16_777_215  # of Qt
+_GUTTER = 8
+
+
+class ChartGrid(QScrollArea):
+    scrolled = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("Charts")
+        self._cards: tuple[QWidget, ...] = ()
+        self._alone: QWidget | None = None
+        self._chosen = 0
+        self._placed: tuple[object, ...] = ()
+        content = with_role(QWidget(), "plain")
+        self._grid = QGridLayout()
+        self._grid.setSpacing(_GUTTER)
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._grid, 1)
+        layout.addStretch(0)
+        self.setWidget(content)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        bar = self.verticalScrollBar()
+        bar.valueChanged.connect(self.scrolled)
+        bar.rangeChanged.connect(self._keep_width)
+        self._keep_width(0, 0)
+
+    @property
+    def columns(self) -> int:
+        shown = 1 if self._alone is not None else len(self._cards)
+        return columns_for(self.width(), self._chosen, shown)
+
+    @property
+    def alone(self) -> QWidget | None:
+        return self._alone
+
+    @property
+    def scrolls(self) -> bool:
+        return self.verticalScrollBar().maximum() > 0
+
+    def choose_columns(self, columns: int) -> None:
+        """0: as many as have room."""
+        self._chosen = columns
+        self._arrange()
+
+    def show_cards(self, cards: Sequence[QWidget]) -> None:
+        self._cards = tuple(cards)
+        if self._alone not in self._cards:
+            self._alone = None
+        self._arrange()
+
+    def show_alone(self, card: QWidget | None) -> None:
+        """None: all of them again."""
+        self._alone = card
+        self._arrange()
+        if card is not None:
+            self.verticalScrollBar().setValue(0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        columns = self.columns
+        wanted = (self._cards, self._alone, columns)
+        if wanted == self._placed:
+            return
+        self._placed = wanted
+        while self._grid.count():
+            self._grid.takeAt(0)
+        shown = [self._alone] if self._alone is not None else list(self._cards)
+        for place, card in enumerate(shown):
+            card.setMinimumHeight(_CARD_HEIGHT)
+            card.setMaximumHeight(_NO_LIMIT if self._alone is not None else _MAX_CARD_HEIGHT)
+            self._grid.addWidget(card, *divmod(place, columns))
+        for card in self._cards:
+            card.setVisible(card in shown)
+        for column in range(MOST_COLUMNS):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+
+    def _keep_width(self, _: int, longest: int) -> None:
+        """Where no scroll bar is, its room stays free: buttons do not move when it appears."""
+        bar = self.verticalScrollBar()
+        self.setViewportMargins(0, 0, 0 if longest > 0 else bar.sizeHint().width(), 0)
