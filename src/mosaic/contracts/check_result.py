@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 
+# What the check of a warm start is called, for those who show it beside the field it is about.
+CHECKPOINT_CHECK = "checkpoint"
+
+
 @dataclass(frozen=True)
 class CheckResult:
     check: str

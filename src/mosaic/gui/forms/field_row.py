@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from mosaic.gui.forms.field_editors import AnyEditor, make_editor
+from mosaic.gui.forms.field_editors import AnyEditor, ChipEditor, make_editor
 from mosaic.gui.forms.model.fields import Field, FieldKind
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import label, with_role, without_mnemonics
@@ -107,12 +107,18 @@ class FieldRow(QWidget):
         self._reset.setIcon(self._theme.icon("restore", self._theme.palette.accent))
 
     def focusables(self) -> list[QWidget]:
+        if isinstance(self.editor, ChipEditor):
+            return [self.editor.cross]
         return [self.editor, self._reset]
 
     def _arrange(self) -> None:
         top = QHBoxLayout()
         top.setSpacing(4)
         self._layout.addLayout(top)
+        if self._field.kind is FieldKind.CHIP:
+            self._reset.setParent(self)  # never shown: the cross does as much
+            top.addWidget(self.editor, 1)
+            return
         if self._field.kind is FieldKind.BOOLEAN:
             top.addWidget(self.editor, 1)
             top.addWidget(self._reset)
@@ -150,7 +156,7 @@ class FieldRow(QWidget):
         self._caption.setVisible(bool(text))
 
     def _on_edited(self, entry: object) -> None:
-        self.edited.emit(self._field.name, entry)
+        self.edited.emit(self._field.stands_for or self._field.name, entry)
 
     def _on_reset(self) -> None:
         self.editor.setFocus()

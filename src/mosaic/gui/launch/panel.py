@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
@@ -15,9 +16,11 @@ from mosaic.gui.launch.launcher import Launcher
 from mosaic.gui.launch.model.field_lookup import error_sentence, field_of_error
 from mosaic.gui.launch.model.launch_form import LaunchForm, Problem
 from mosaic.gui.launch.model.launch_state import LaunchState, key_rows, play_problem
+from mosaic.gui.launch.model.starting_point import CHIP
 from mosaic.gui.launch.policy_picker import PolicyPicker
 from mosaic.gui.launch.previews import DryRunCard, PlayCard, ScriptPreview
 from mosaic.gui.launch.roster_view import RosterView
+from mosaic.gui.launch.starting_point_check import StartingPointCheck
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PolicyTarget
@@ -39,6 +42,7 @@ class LaunchPanel(QWidget):
         self._workbench, self._state = workbench, workbench.state
         self.launch = LaunchState(workbench.state)
         self.launcher = Launcher(workbench)
+        self._starting_point = StartingPointCheck(workbench, self.launch, self)
         self._forms: dict[int, SchemaForm] = {}
         self._shown: SchemaForm | None = None
         self._error = ""  # of the last attempt, until something changes
@@ -137,6 +141,10 @@ class LaunchPanel(QWidget):
             shortcut=AGAIN_KEYS,
             icon="replay",
         )
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._starting_point.stop()
 
     @property
     def form(self) -> LaunchForm:
@@ -240,6 +248,7 @@ class LaunchPanel(QWidget):
                 self.launch.play_policy = None
             self.policies.show_policies(self._state.env_id, self.launch.play_policy)
         self._show_status()
+        self._starting_point.look()
 
     def _on_form_asked(self, target: FormTarget) -> None:
         refused = self.launch.open_form(target)
@@ -306,6 +315,7 @@ class LaunchPanel(QWidget):
             self.policies.show_policies(self._state.env_id, launch.play_policy)
         self._show_status()
         self._order_tabs()
+        self._starting_point.look()
 
     def _show_schema_form(self, form: LaunchForm) -> None:
         key = id(form)
@@ -313,7 +323,7 @@ class LaunchPanel(QWidget):
             made = SchemaForm(form.form, self._workbench.theme)
             made.rearranged.connect(self._order_tabs)
             form.form.changed.connect(self._on_entry_changed)
-            form.form.fields_changed.connect(self._show_status)
+            form.form.fields_changed.connect(self._on_fields_changed)
             self._forms[key] = made
             self._content.insertWidget(self._form_place, made)
         if self._shown is not self._forms[key]:
@@ -322,9 +332,15 @@ class LaunchPanel(QWidget):
             self._shown = self._forms[key]
         self._shown.show()
 
-    def _on_entry_changed(self, _: str) -> None:
+    def _on_entry_changed(self, name: str) -> None:
         self._error = ""
         self._show_status()
+        if name != CHIP:
+            self._starting_point.look()
+
+    def _on_fields_changed(self) -> None:
+        self._show_status()
+        self._starting_point.look()
 
     def _problem(self) -> Problem | None:
         return self.form.problem() if self._is_agent else play_problem(self.launch)

@@ -44,6 +44,7 @@ class PolicyTarget:
     env_id: str = ""
     algo: str = ""
     run: RunRecord | None = None
+    moment: str = ""  # which of the run's checkpoints it is, for people
 
     @property
     def label(self) -> str:

@@ -42,6 +42,7 @@ class FieldKind(StrEnum):
     SECRET = "secret"
     TEXT_LIST = "text list"  # one in each line
     JSON = "json"  # objects, and lists of anything
+    CHIP = "chip"  # says what another field holds, and takes it away
 
 
 class Choice(NamedTuple):
@@ -76,6 +77,8 @@ class Field:
     shown: ShownWhen | None = None
     # Why it cannot be changed here; empty when it can.
     disabled_reason: str = ""
+    # Of a chip: the field that holds what it says.
+    stands_for: str = ""
 
     @property
     def minimum(self) -> float | None:

@@ -140,6 +140,8 @@ class LaunchState:
         form = self.form
         if target.policy is not None and isinstance(form, EvaluateForm | ResumeForm):
             form.use_policy(target.policy)
+        if isinstance(form, TrainForm):
+            form.starting_point = target.policy
         if values:
             form.form.reset_all()
         refused = form.load(values)

@@ -36,13 +36,14 @@ from mosaic.gui.launch.model.shared_fields import (
     resource_fields,
     tracking_options,
 )
+from mosaic.gui.launch.model.starting_point import CHIP, WARM_START, chip_field
 from mosaic.gui.state.compatibility import (
     extras_of,
     fitting_algorithms,
     flagged_extras_of,
     misfit,
 )
-from mosaic.gui.state.targets import Operation
+from mosaic.gui.state.targets import Operation, PolicyTarget
 from mosaic.gui.state.workbench_state import WorkbenchState
 
 # Parameters that have a control of their own, or are decided by one.
@@ -58,6 +59,9 @@ class TrainForm(LaunchForm):
         # What was entered for other algorithms, until they are chosen again.
         self._put_away: dict[str, dict[str, Any]] = {}
         self._shown_algorithm = ""
+        # What is known about the checkpoint it begins with, and what its worker has against it.
+        self.starting_point: PolicyTarget | None = None
+        self.starting_point_problem = ""
         self.form.changed.connect(self._on_changed)
         self.refresh()
 
@@ -77,8 +81,23 @@ class TrainForm(LaunchForm):
         return next((item for item in self.algorithms if item.name == name), None)
 
     def _on_changed(self, name: str) -> None:
-        if name == "algo":
+        if name in ("algo", WARM_START):
             self.refresh()
+
+    # The checkpoint it begins with
+
+    @property
+    def warm_start(self) -> str:
+        """Its path; empty where the networks are random."""
+        return str(self.form.entry(WARM_START)).strip() if WARM_START in self.form else ""
+
+    def show_starting_point(self) -> None:
+        """What is wrong with it has changed."""
+        self.form.changed.emit(CHIP)
+
+    def _chip(self) -> list[Field]:
+        path = self.warm_start
+        return [chip_field(path, self.starting_point, self.state.runs)] if path else []
 
     def refresh(self) -> None:
         found = self._algorithm_field()
@@ -130,6 +149,7 @@ class TrainForm(LaunchForm):
         seed = parameters.get("seed", {}).get("default")
         return [
             algo,
+            *self._chip(),
             replace(field_of("total_timesteps", steps), title="Timesteps", help="", section=""),
             Field(
                 "seeds",
@@ -157,6 +177,8 @@ class TrainForm(LaunchForm):
             environment = self.state.environment(self.state.env_id)
             if text := misfit(algorithm, environment, self.state.algorithms):
                 found["algo"] = text
+        if self.warm_start and self.starting_point_problem:
+            found[CHIP] = self.starting_point_problem
         return found
 
     @property
