@@ -258,6 +258,9 @@ class LaunchPanel(QWidget):
             self._state.say(Notice(f"The form has no place for {names}: the rest is filled in"))
         if self._shown is not None and self._shown.form.fields:
             self._shown.reveal(self._shown.form.fields[0].name)
+        if self.form.has_policy:
+            # Its place is known only when the layout has been made.
+            QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.policies))
 
     # Presets
 
@@ -363,10 +366,18 @@ class LaunchPanel(QWidget):
         elif problem is not None:
             self.footer.show_problem(button, problem.text)
         else:
-            text = f"ready · {form.footprint().text}" if is_agent else "ready"
-            self.footer.show_ready(button, text, LAUNCH_KEYS)
+            self.footer.show_ready(button, self._ready_text(form), LAUNCH_KEYS)
             if self._error:
                 self.footer.show_error(self._error)
+
+    def _ready_text(self, form: LaunchForm) -> str:
+        """With the policy, which may have been scrolled away."""
+        if not self._is_agent:
+            policy = self.launch.play_policy if self._state.mode is Mode.HYBRID else None
+            return f"ready · with {policy.text}" if policy else "ready"
+        policy = form.policy if form.has_policy else None
+        parts = ["ready", policy.text if policy else "", form.footprint().text]
+        return " · ".join(part for part in parts if part)
 
     def _order_tabs(self) -> None:
         """From top to bottom, whatever was made first."""

@@ -50,6 +50,11 @@ class PolicyTarget:
     def label(self) -> str:
         return self.run.run_name if self.run else self.checkpoint.stem
 
+    @property
+    def text(self) -> str:
+        """Its name, and which of the run's checkpoints it is."""
+        return f"{self.label} · {self.moment}" if self.moment else self.label
+
 
 @dataclass(frozen=True)
 class ReplayTarget:
