@@ -40,7 +40,9 @@ class LaunchPanel(QWidget):
         super().__init__()
         with_role(self, "panel")
         self._workbench, self._state = workbench, workbench.state
-        self.launch = LaunchState(workbench.state)
+        session = workbench.session
+        self.launch = LaunchState(workbench.state, session.part("launch"))
+        session.keep("launch", self.launch.values)
         self.launcher = Launcher(workbench)
         self._starting_point = StartingPointCheck(workbench, self.launch, self)
         self._forms: dict[int, SchemaForm] = {}
@@ -349,6 +351,7 @@ class LaunchPanel(QWidget):
         return self.form.problem() if self._is_agent else play_problem(self.launch)
 
     def _show_status(self) -> None:
+        self._workbench.session.touch()
         is_agent, form = self._is_agent, self.form
         is_playing = not is_agent
         self.policies.setVisible(form.has_policy if is_agent else self._state.mode is Mode.HYBRID)

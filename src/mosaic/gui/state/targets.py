@@ -45,6 +45,7 @@ class PolicyTarget:
     algo: str = ""
     run: RunRecord | None = None
     moment: str = ""  # which of the run's checkpoints it is, for people
+    run_id: str = ""  # of a run whose record is not here yet
 
     @property
     def label(self) -> str:
