@@ -28,6 +28,8 @@ _NARROW = (FieldKind.INTEGER, FieldKind.NUMBER, FieldKind.SEEDS)
 
 class LineEditor(QLineEdit):
     edited = Signal(object)
+    # Somebody has typed to the end.
+    finished = Signal()
 
     def __init__(self, field: Field) -> None:
         super().__init__()
@@ -35,6 +37,7 @@ class LineEditor(QLineEdit):
             self.setAlignment(Qt.AlignmentFlag.AlignRight)
             with_role(self, "code")
         self.textEdited.connect(self._on_edited)
+        self.editingFinished.connect(self.finished)
 
     def _on_edited(self, text: str) -> None:
         self.edited.emit(text)
