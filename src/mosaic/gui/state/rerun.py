@@ -27,19 +27,16 @@ from mosaic.front.command_line import PROGRAM, submission_words, train_words
 from mosaic.front.policy_config import resuming_document
 from mosaic.front.references import PolicyReference, named_file, why_no_checkpoint
 from mosaic.front.training_config import Training, find_recipe, train_document
-from mosaic.gui.state.examples import EXAMPLES, Start
+from mosaic.gui.state.examples import EXAMPLES, Start, training_of_example
 from mosaic.gui.state.targets import FormTarget, Operation, PolicyTarget
 
 _FIRST = next(example for example in EXAMPLES if example.start is Start.TRAIN)
-FIRST_TITLE = f"{_FIRST.title} (30 s)"
+FIRST_TITLE = f"{_FIRST.title} (10 s)"
 
 
 def first_training(algorithms: Sequence[AlgorithmInfo]) -> dict[str, Any]:
     """What somebody without any run is offered; raises where nothing can train it."""
-    algorithm = find_algorithm(_FIRST.algo, list(algorithms))
-    return train_document(
-        Training(algorithm, _FIRST.env_id, total_timesteps=_FIRST.total_timesteps, seed=_FIRST.seed)
-    )
+    return training_of_example(_FIRST, find_algorithm(_FIRST.algo, list(algorithms)))
 
 
 def same_config(record: RunRecord) -> dict[str, Any]:
