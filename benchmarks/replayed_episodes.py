@@ -18,7 +18,8 @@ import numpy as np
 
 from benchmarks.report import Report
 from benchmarks.training_speed import Stopwatch
-from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.training import run_training
 from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import find_algorithm

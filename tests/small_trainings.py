@@ -9,7 +9,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.training import run_training
 from cleanrl_worker.launcher import make_arguments
 from cleanrl_worker.registry import find_algorithm

@@ -15,7 +15,8 @@ from mosaic.cli.main import main
 from mosaic.gui.display import find_obstacle
 
 WINDOW = ["gui"]
-TRAINING = ["train", "ppo", "CartPole-v1", "--total-timesteps", "200000", "--name", "first-run"]
+# The same as the first card of the window.
+TRAINING = ["train", "ppo", "CartPole-v1", "--recipe", "tuned", "--seed", "1"]
 INSTALL = Path(__file__).with_name("install_system_packages.sh")
 
 

@@ -47,13 +47,14 @@ def get_worker_metadata() -> WorkerCapabilities:
         estimated_memory_mb=512,
         lane=Lane.ANALYTICS,
         replay_maker="cleanrl_worker.replay:make_environment",
+        checkpoint_check="cleanrl_worker.checkpoint_check:check_checkpoint",
         program_fields=("extras.upstream_path", "extras.env_python"),
         readiness_checks=tuple(
             ReadinessCheck(name=package, check=f"import:{package}", fix=_INSTALL)
             for package in ("torch", "gymnasium", "tyro", "safetensors")
         ),
         metadata=WorkerMetadata(
-            name="CleanRL",
+            name="CleanRL Worker",
             version=__version__,
             description="PPO, DQN, C51, SAC, TD3, DDPG and variants for one agent.",
             license="MIT",

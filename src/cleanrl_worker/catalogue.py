@@ -11,6 +11,8 @@ from typing import Any
 from mosaic.contracts.catalogue import AlgorithmInfo
 
 SCHEMAS_FILE = Path(__file__).with_name("schemas.json")
+# Published parameters per algorithm and environment, each with its source.
+RECIPES_FILE = Path(__file__).with_name("recipes.json")
 WORKER = "cleanrl"
 
 
@@ -23,8 +25,13 @@ def load_schemas() -> Mapping[str, Any]:
 
 def algorithm_catalogue() -> list[AlgorithmInfo]:
     """Entry point in the group `mosaic.algorithms`: those that run, then those still to come."""
+    recipes: dict[str, list[Mapping[str, Any]]] = {}
+    for recipe in json.loads(RECIPES_FILE.read_bytes()):
+        recipes.setdefault(recipe["algorithm"], []).append(recipe)
     return [
-        AlgorithmInfo.from_dict({**entry, "name": name, "worker": WORKER})
+        AlgorithmInfo.from_dict(
+            {**entry, "name": name, "worker": WORKER, "recipes": recipes.get(name, ())}
+        )
         for name, entry in load_schemas()["algorithms"].items()
     ]
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.arguments import Arguments, RolloutArguments
+from cleanrl_worker.checkpoint_check import refuse_other_algorithm
 from cleanrl_worker.kit.checkpoints.files import CheckpointError
+from cleanrl_worker.kit.checkpoints.finding import find_checkpoint, locate_checkpoint, read_manifest
 from cleanrl_worker.kit.checkpoints.loading import (
     Checkpoint,
-    find_checkpoint,
     load_checkpoint,
-    locate_checkpoint,
-    read_manifest,
     refuse_foreign_arguments,
     refuse_foreign_module,
 )
@@ -163,11 +162,5 @@ class WarmStart:
 def warm_start_from(path: Path, algorithm: Algorithm) -> WarmStart:
     checkpoint = load_checkpoint(path, with_replay=False)
     trained_by = str(checkpoint.description.get("algorithm"))
-    if trained_by != algorithm.name:
-        raise ConfigError(
-            f"'extras.warm_start_path': {path.name} was trained by {trained_by}, "
-            f"not by {algorithm.name}",
-            hint=f"train {trained_by}, or give another checkpoint",
-            field="extras.warm_start_path",
-        )
+    refuse_other_algorithm(trained_by, algorithm.name, path)
     return WarmStart(checkpoint, {**lineage_of(checkpoint), "kind": "warm_start"})

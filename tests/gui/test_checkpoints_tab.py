@@ -13,10 +13,12 @@ from pytestqt.qtbot import QtBot
 pytest.importorskip("torch")
 
 from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import ConfigError
 from mosaic.gui.application import Application
 from mosaic.gui.checkpoints.cards import CardView
 from mosaic.gui.checkpoints.model.cards import HashStatus
 from mosaic.gui.checkpoints.tab import CheckpointsTab
+from mosaic.gui.forms.field_editors import ChipEditor
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Operation, Page
 from tests.daemon_harness import DaemonHarness
@@ -112,6 +114,39 @@ def test_a_training_is_begun_with_its_networks(
     assert record.outcome == "succeeded"
     lineage = record.manifest["metadata"]["lineage"]
     assert lineage["kind"] == "warm_start" and lineage["parent_step"] == 1024
+
+
+def test_a_warm_start_is_seen_checked_and_taken_away(
+    qtbot: QtBot, daemon: DaemonHarness, run: RunRecord, application: Application
+) -> None:
+    state, panel = application.state, application.window.launch_panel
+    view = with_status(qtbot, opened(qtbot, application, run.run_id), HashStatus.VERIFIED)
+    view.warm_start.trigger()
+    assert panel.schema_form is not None
+    row = panel.schema_form.row("starts_from")
+    assert row is not None and isinstance(row.editor, ChipEditor)
+    assert row.editor.text == "starts from ppo · CartPole-v1 · best, final, step 1,024"
+    assert row.isVisible() and panel.footer.button.isEnabled()
+
+    state.choose_environment("Acrobot-v1")
+    qtbot.waitUntil(lambda: not panel.footer.button.isEnabled(), timeout=WAIT_MS)
+    assert "Acrobot-v1 are 6 numbers" in row.error_text
+    assert "trained on CartPole-v1" in panel.footer.status.text()
+    # The daemon says the same to those who have no form.
+    [document] = panel.form.prepare()()
+    with pytest.raises(ConfigError, match="trained on CartPole-v1") as caught:
+        daemon.client.start_run(document)
+    assert caught.value.details["field"].endswith("extras.warm_start_path")
+
+    state.choose_environment("CartPole-v1")
+    qtbot.waitUntil(panel.footer.button.isEnabled, timeout=WAIT_MS)
+    assert row.error_text == ""
+    state.choose_environment("Acrobot-v1")
+    qtbot.waitUntil(lambda: not panel.footer.button.isEnabled(), timeout=WAIT_MS)
+    qtbot.mouseClick(row.editor.cross, Qt.MouseButton.LeftButton)
+    assert panel.form.form.value("warm_start_path") is None and "starts_from" not in panel.form.form
+    assert panel.footer.button.isEnabled(), "it begins with random networks now"
+    assert len(state.runs) == 1
 
 
 def test_damaged_and_missing_files_cannot_be_used(

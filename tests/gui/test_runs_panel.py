@@ -288,7 +288,7 @@ def test_without_runs_there_is_a_first_one_to_start(qtbot: QtBot, lonely: Applic
     lonely.state.set_connection(Connection.ONLINE)
     lonely.state.runs.load([])
     assert panel.empty.isVisible()
-    assert panel.empty.button.text() == "Train PPO on CartPole (30 s)"
+    assert panel.empty.button.text() == "Train PPO on CartPole (10 s)"
     heard = said(lonely)
     panel.empty.button.click()  # nothing that could train it is known yet
     assert len(heard) == 1 and "ppo" in heard[0]

@@ -70,6 +70,9 @@ def test_the_run_that_is_selected_is_evaluated_not_the_newest(
     person.select_run(older)
     person.choose("Run", "Evaluate…")
     person.see(lambda: person.launch.policies.combo.currentData() == older)
+    combo = person.launch.policies.combo
+    person.see(lambda: not combo.visibleRegion().isEmpty())
+    assert person.record(older).run_name in person.launch.footer.status.text(), "never scrolled"
     known = person.known_runs
     person.start()
     lineage = person.record(person.see_new_run(known)).lineage

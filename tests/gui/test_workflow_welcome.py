@@ -26,17 +26,32 @@ def click_example(person: Person, start: Start) -> None:
     person.click_when_ready(welcome.cards[start].button)
 
 
-def test_training_is_watched_at_once(person: Person) -> None:
+def test_training_is_watched_until_it_has_solved_the_task(person: Person) -> None:
     pytest.importorskip("torch", reason="the learner needs torch")
     assert person.runs.empty.isVisible(), "the table of runs says what to do, too"
     click_example(person, Start.TRAIN)
     run_id = person.see_new_run(set())
     live = person.page(Page.LIVE, LivePage)
-    person.see(lambda: live.canvas.painted_pictures > 4)
-    assert "envs" in live.hud.text
-    person.see_state(run_id, "running")
-    person.choose("Run", "Stop")
-    person.see_state(run_id, "canceled")
+    person.see(lambda: live.canvas.painted_pictures > 0)
+    solved = person.window.solved
+    person.see(solved.isVisible)
+    assert solved.title.text().startswith("Solved at step ") and ", after " in solved.title.text()
+    assert solved.detail.text() == "CartPole-v1: the mean return of 100 episodes reached 475"
+    person.see_state(run_id, "succeeded")
+    assert (person.record(run_id).progress.mean_return or 0) >= 475
+
+    person.click(solved.watch)
+    view = person.page(Page.REPLAY, ReplayPage)
+    person.see(lambda: view.panel.image is not None)
+    assert person.state.replay is not None and person.state.replay.run_id == run_id
+    person.click(solved.change)
+    person.see(lambda: person.launch.form.form.value("recipe") == "tuned")
+    assert person.launch.form.form.value("total_timesteps") == 100_000
+    person.click(solved.challenge)
+    game = person.page(Page.PLAY, PlayPage)
+    person.see(lambda: game.is_playing)
+    assert person.state.env_id == "CartPole-v1" and person.state.mode is Mode.HUMAN
+    assert not solved.isVisible()
 
 
 def test_the_pilot_lands_in_the_replay(person: Person) -> None:

@@ -93,7 +93,7 @@ def saved_steps(directory: Path) -> list[int]:
 
 
 def weights(directory: Path) -> str:
-    from cleanrl_worker.kit.checkpoints.loading import find_checkpoint
+    from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
     from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
 
     path = find_checkpoint(directory)

@@ -17,6 +17,8 @@ from mosaic.contracts.catalogue import EnvironmentInfo
 from mosaic.errors import ConfigError
 
 CATALOGUE_FILE = Path(__file__).with_name("catalogue.json")
+# How long a training usually is, by environment or family; the rest is up to the algorithm.
+TIMESTEPS_FILE = Path(__file__).with_name("timesteps.json")
 
 
 def environments(family: str | None = None) -> list[EnvironmentInfo]:
@@ -36,9 +38,11 @@ def environment_catalogue() -> list[EnvironmentInfo]:
         name: "" if _is_installed(family) else family.install_command
         for name, family in FAMILIES.items()
     }
+    usual = json.loads(TIMESTEPS_FILE.read_bytes())
     return [
         replace(
             info,
+            usual_timesteps=usual["environments"].get(info.id, usual["families"].get(info.family)),
             family_title=FAMILIES[info.family].title,
             install_command=installs[info.family],
         )

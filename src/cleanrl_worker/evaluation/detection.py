@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cleanrl_worker.kit.checkpoints.files import CheckpointError
-from cleanrl_worker.kit.checkpoints.loading import (
+from cleanrl_worker.kit.checkpoints.finding import (
     MODEL_SUFFIX,
     find_checkpoint,
     locate_checkpoint,
     read_manifest,
-    refuse_foreign_arguments,
-    refuse_foreign_module,
 )
+from cleanrl_worker.kit.checkpoints.loading import refuse_foreign_arguments, refuse_foreign_module
 from cleanrl_worker.kit.run_names import parse_run_name
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY, find_algorithm
 from mosaic.errors import ConfigError

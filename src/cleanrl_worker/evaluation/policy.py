@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.eval_registry import EvalEntry, find_entry
 from cleanrl_worker.evaluation.detection import PolicySource
-from cleanrl_worker.kit.checkpoints.loading import STATE_SUFFIX, Checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.finding import STATE_SUFFIX
+from cleanrl_worker.kit.checkpoints.loading import Checkpoint, load_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import Weights, load_payload, split_payload
 from cleanrl_worker.kit.normalizers import frozen_normalizer
 from cleanrl_worker.launcher import restore_arguments

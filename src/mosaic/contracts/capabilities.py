@@ -70,6 +70,9 @@ class WorkerCapabilities:
     stdout_events: bool = False
     # "package.module:function" that makes its environments again; see contracts/replay.py.
     replay_maker: str = ""
+    # "package.module:function" that takes the config of a warm start and raises a MosaicError where
+    # the checkpoint does not fit it. Called before such a run is accepted, so it must be light.
+    checkpoint_check: str = ""
     # Its work is a command of the user's: forms ask for a script, not for an algorithm.
     runs_commands: bool = False
     # Fields of its config, as dotted paths, that name a program or a folder with programs: a run

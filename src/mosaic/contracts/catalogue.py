@@ -17,6 +17,50 @@ ALGORITHM_SOURCES_GROUP = "mosaic.algorithm_sources"
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """Parameters for one environment that somebody has published, and what they led to."""
+
+    name: str
+    env_id: str
+    source: str  # who published it
+    total_timesteps: int
+    parameters: dict[str, Any] = field(default_factory=dict)  # where they are not the defaults
+    expected_return: float | None = None  # what the source reached
+    is_least: bool = False  # the expected return is what it reaches at least
+    url: str = ""
+    published_for: str = ""  # the environment of the source, where it is an older version
+    note: str = ""
+    ran_here: str = ""  # what it did on this implementation; empty where it is only quoted
+
+    @property
+    def expectation(self) -> str:
+        """`expect ≥ 475` or `expect about 490`; empty where nothing is known."""
+        if self.expected_return is None:
+            return ""
+        return f"expect {'≥' if self.is_least else 'about'} {self.expected_return:,.4g}"
+
+    @property
+    def text(self) -> str:
+        """`tuned (RL Baselines3 Zoo), expect ≥ 475`"""
+        return ", ".join(
+            part for part in (f"{self.name} ({self.source})", self.expectation) if part
+        )
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What else is known about it, in sentences."""
+        older = f"Published for {self.published_for}." if self.published_for else ""
+        ran = f"Run here: {self.ran_here}." if self.ran_here else "Quoted: it was not run here."
+        return tuple(part for part in (older, self.note, ran, self.url) if part)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Recipe:
+        """Unknown fields (of a newer worker) are ignored."""
+        known = {item.name for item in fields(cls)}
+        return cls(**{key: value for key, value in data.items() if key in known})
+
+
+@dataclass(frozen=True)
 class AlgorithmInfo:
     """Entry points of the group `mosaic.algorithms` return a list of these, in milliseconds.
 
@@ -39,6 +83,10 @@ class AlgorithmInfo:
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     # What the config's `extras` must hold for it to be this algorithm, as where it comes from.
     extras: dict[str, Any] = field(default_factory=dict)
+    recipes: tuple[Recipe, ...] = ()
+
+    def recipes_for(self, env_id: str) -> list[Recipe]:
+        return [recipe for recipe in self.recipes if recipe.env_id == env_id]
 
     @property
     def options(self) -> dict[str, dict[str, Any]]:
@@ -59,8 +107,9 @@ class AlgorithmInfo:
         try:
             for name in ("action_spaces", "observation_spaces"):
                 values[name] = tuple(values.get(name, ()))
+            values["recipes"] = tuple(map(Recipe.from_dict, values.get("recipes", ())))
             return cls(**values)
-        except TypeError as error:
+        except (TypeError, AttributeError) as error:
             raise ConfigError(f"Invalid AlgorithmInfo: {error}", field="algorithm") from error
 
 
@@ -85,6 +134,8 @@ class EnvironmentInfo:
     max_episode_steps: int | None = None
     reward_threshold: float | None = None  # the mean return that counts as solved
     family_title: str = ""  # what people call the family
+    # How long a training there usually is; None where the algorithm's own default will do.
+    usual_timesteps: int | None = None
     # What installs the packages it needs, where they are missing; empty where they are not.
     install_command: str = ""
 

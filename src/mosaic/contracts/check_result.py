@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+# What the check of a warm start is called, for those who show it beside the field it is about.
+CHECKPOINT_CHECK = "checkpoint"
+
 
 @dataclass(frozen=True)
 class CheckResult:

@@ -32,6 +32,7 @@ def train_words(
     extras: Mapping[str, Any] | None = None,
     schemas: OptionSchemas | None = None,
     use_gpu: bool = False,
+    recipe: str = "",
     variables: Sequence[str] = (),
     **options: Any,
 ) -> list[str]:
@@ -39,6 +40,7 @@ def train_words(
     flags, rest = split_flags(extras or {}, of_mode(schemas or {}, Mode.TRAIN))
     return [
         *("train", algo, *([env_id] if env_id else ())),
+        *option_words({"--recipe": recipe}),
         *option_words({"--total-timesteps": total_timesteps, "--seed": seed, "--seeds": seeds}),
         *setting_words("--set", parameters, is_typed=True),
         *option_words({"--cuda": use_gpu, **flags, **_named(options)}),

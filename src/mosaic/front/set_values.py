@@ -9,6 +9,7 @@ from typing import Any
 
 from mosaic.contracts.schema_check import shortened, violations
 from mosaic.errors import ConfigError
+from mosaic.front.typed_numbers import whole_number
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
@@ -106,9 +107,10 @@ def _read_integer(text: str) -> tuple[bool, Any]:
         return True, int(text)
     except ValueError:
         pass
-    found, value = _read_number(text)  # 1e6 is how people write a million
-    is_whole = found and value.is_integer()
-    return is_whole, int(value) if is_whole else None
+    try:
+        return True, whole_number(text)  # 1e6 and 1M are how people write a million
+    except ValueError:
+        return False, None
 
 
 def _read_number(text: str) -> tuple[bool, Any]:

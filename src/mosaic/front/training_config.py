@@ -12,7 +12,7 @@ from mosaic.errors import ConfigError
 
 if TYPE_CHECKING:
     from mosaic.contracts.capabilities import WorkerCapabilities
-    from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
+    from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo, Recipe
 
 _MAX_SEEDS = 1000
 _PLAIN_KINDS = ("discrete", "continuous", "vector", "image")
@@ -37,6 +37,7 @@ class Training:
     priority: int | None = None
     retries: int = 0
     environment: Mapping[str, str] = field(default_factory=dict)
+    recipe: str = ""  # the name of published parameters for this environment, below the given ones
     # By which telemetry and the list of runs know them; empty: as the daemon calls them.
     agent_id: str = ""
     worker_id: str = ""
@@ -48,6 +49,11 @@ class Training:
         if not self.env_id:
             env_id = given["env_id"] or self.algorithm.default_env_id
             object.__setattr__(self, "env_id", env_id)
+        recipe = find_recipe(self.algorithm, self.env_id, self.recipe) if self.recipe else None
+        if recipe is not None:
+            object.__setattr__(self, "parameters", {**recipe.parameters, **rest})
+        if self.total_timesteps is None and given["total_timesteps"] is None and recipe:
+            object.__setattr__(self, "total_timesteps", recipe.total_timesteps)
         if self.total_timesteps is None:
             default = self.algorithm.parameters.get("total_timesteps", {}).get("default")
             steps = given["total_timesteps"]
@@ -83,11 +89,47 @@ def train_document(training: Training) -> dict[str, Any]:
     )
     names = {"agent_id": training.agent_id, "worker_id": training.worker_id}
     document["metadata"]["worker"].update({key: name for key, name in names.items() if name})
+    if training.recipe:
+        document["metadata"]["recipe"] = training.recipe
     if training.priority is not None:
         document["priority"] = training.priority
     if training.retries > 0:
         document["retry"] = {"max_attempts": training.retries + 1}
     return document
+
+
+def find_recipe(algorithm: AlgorithmInfo, env_id: str, name: str) -> Recipe:
+    """Raises ConfigError with what there is."""
+    known = algorithm.recipes_for(env_id)
+    found = next((recipe for recipe in known if recipe.name == name), None)
+    if found is not None:
+        return found
+    elsewhere = sorted({recipe.env_id for recipe in algorithm.recipes if recipe.name == name})
+    names = ", ".join(recipe.name for recipe in known)
+    hint = f"there is: {names}" if known else "leave --recipe out: the defaults will do"
+    if not known and elsewhere:
+        hint = f"{algorithm.name} has one for {', '.join(elsewhere[:6])}"
+    raise ConfigError(
+        f"{algorithm.name} has no recipe {name[:40]!r} for {env_id}", hint=hint, field="recipe"
+    )
+
+
+def usual_timesteps(
+    algorithm: AlgorithmInfo, env_id: str, environments: Iterable[EnvironmentInfo]
+) -> int | None:
+    """How long a training is unless somebody says it: Pong is not CartPole.
+
+    An algorithm that is made for such environments knows by itself.
+    """
+    own = algorithm.parameters.get("total_timesteps", {}).get("default")
+    usual_env = algorithm.default_env_id or algorithm.parameters.get("env_id", {}).get("default")
+    known = {item.id: item for item in environments if item.id in (env_id, usual_env)}
+    environment, home = known.get(env_id), known.get(str(usual_env))
+    if environment is None or environment.usual_timesteps is None:
+        return own
+    if home is not None and home.family == environment.family and home.id != env_id:
+        return max(own or 0, environment.usual_timesteps)
+    return own if home is environment else environment.usual_timesteps
 
 
 def training_settings(training: Training) -> dict[str, Any]:

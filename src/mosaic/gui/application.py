@@ -14,6 +14,7 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.services.feeds import Feeds
 from mosaic.gui.services.run_actions import RunActions
+from mosaic.gui.services.session import SessionKeeper
 from mosaic.gui.services.unexpected_errors import UnexpectedErrors
 from mosaic.gui.services.workbench import Commands, Workbench
 from mosaic.gui.shell.main_window import MainWindow
@@ -61,6 +62,7 @@ class Application:
             commands=Commands(self.window, self.theme),
             settings=settings,
             run_actions=RunActions(self.state, self.bridge),
+            session=SessionKeeper(home, self.state, self.bridge),
         )
         self.window.fill(self.workbench)
         self.feeds = Feeds(None if is_remote else home, self.state, self.bridge)
@@ -68,11 +70,13 @@ class Application:
 
     def start(self) -> None:
         self.window.show()
+        self.workbench.session.begin()
         self.feeds.start()
 
     def close(self) -> None:
         """Nothing of ours is left: no thread, timer, process or lease on a run's frames."""
         self.feeds.stop()
+        self.workbench.session.close()
         self.window.close()
         self.bridge.close()
 

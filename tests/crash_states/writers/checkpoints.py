@@ -10,7 +10,8 @@ from typing import Any, cast
 import torch
 
 from cleanrl_worker.kit.checkpoints import state
-from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from cleanrl_worker.kit.training import _new_run_folder
 from tests.checkpoint_samples import assert_holds, empty_buffer, extend_buffer, save_step

@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from cleanrl_worker.kit.checkpoints.loading import Checkpoint, find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
+from cleanrl_worker.kit.checkpoints.loading import Checkpoint, load_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import weight_hash
 from cleanrl_worker.kit.training import run_training
 from cleanrl_worker.launcher import make_arguments

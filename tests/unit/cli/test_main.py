@@ -205,7 +205,8 @@ def test_parameters_are_listed_below_the_headings_of_the_form(
     lines = capsys.readouterr().out.splitlines()
     lines = lines[lines.index("parameters (--set NAME=VALUE):") :]
     headings = [line for line in lines[1:] if line and not line.startswith(" ")]
-    assert headings == ["Hyperparameters", "Computation", "Recording", "Tracking"]
+    sections = ["Hyperparameters", "Computation", "Recording", "Tracking"]
+    assert headings == [*sections, "recipes (--recipe NAME)"]
     names = [line.split()[0] for line in lines if line[:3].strip()]
     recording = names[names.index("Recording") + 1 : names.index("Tracking")]
     assert recording[:2] == ["save_model", "checkpoint_interval"]

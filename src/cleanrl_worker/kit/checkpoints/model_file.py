@@ -65,6 +65,7 @@ class ModelFile:
                 hint="it was saved by another algorithm",
             )
         for module, state in zip(self.modules, states, strict=False):
+            _refuse_other_shapes(module, state)
             try:
                 module.load_state_dict(state)
             except RuntimeError as error:
@@ -72,6 +73,22 @@ class ModelFile:
                     f"The checkpoint does not fit this network: {error}",
                     hint="it was saved for another environment or algorithm",
                 ) from error
+
+
+def _refuse_other_shapes(module: nn.Module, state: Weights) -> None:
+    """The first weights that differ say more than torch's list of all of them."""
+    for name, value in module.state_dict().items():
+        if name in state and state[name].shape != value.shape:
+            old, new = (_sizes(tensor) for tensor in (state[name], value))
+            raise WorkerError(
+                f"The checkpoint does not fit this network: its {name} is {old}, and {new} is "
+                "needed here",
+                hint="it was saved for another environment, algorithm or network",
+            )
+
+
+def _sizes(tensor: Tensor) -> str:
+    return "×".join(map(str, tensor.shape)) or "one number"
 
 
 def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from cleanrl_worker.kit.checkpoints.files import (
     delete_unneeded,
     publish,
 )
-from cleanrl_worker.kit.checkpoints.loading import (
+from cleanrl_worker.kit.checkpoints.finding import (
     BEST_SUFFIX,
     MANIFEST_NAME,
     MODEL_SUFFIX,

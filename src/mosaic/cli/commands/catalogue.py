@@ -44,13 +44,15 @@ def list_algorithms(arguments: argparse.Namespace) -> int:
             item.name,
             ", ".join(item.action_spaces) if item.is_available else "",
             ", ".join(item.observation_spaces) if item.is_available else "",
+            str(len(item.recipes) or ""),
             item.summary if item.is_available else "not available yet",
         )
         for item in found
     ]
     colours = ["" if item.is_available else "dim" for item in found]
-    say_table(("ALGORITHM", "ACTIONS", "OBSERVATIONS", "WHAT IT IS"), rows, colours, flexible=3)
-    say(paint("\n`mosaic train ALGORITHM --help` shows its parameters", "dim"))
+    columns = ("ALGORITHM", "ACTIONS", "OBSERVATIONS", "RECIPES", "WHAT IT IS")
+    say_table(columns, rows, colours, flexible=4)
+    say(paint("\n`mosaic train ALGORITHM --help` shows its parameters and its recipes", "dim"))
     return 0
 
 
@@ -100,7 +102,20 @@ def _describe(found: list[Any], env_id: str, as_json: bool) -> int:
     say(printable(item.summary))
     shown = {key: value for key, value in item.to_dict().items() if key not in ("id", "summary")}
     say_fields([(key.replace("_", " "), _text(value)) for key, value in shown.items()])
+    _say_recipes(item.id)
     return 0
+
+
+def _say_recipes(env_id: str) -> None:
+    from mosaic.front.catalogue import algorithms
+
+    found = [(item, recipe) for item in algorithms() for recipe in item.recipes_for(env_id)]
+    for algorithm, recipe in found:
+        say()
+        say(f"mosaic train {algorithm.name} {printable(env_id)} --recipe {recipe.name}")
+        say(f"  {recipe.text}, {recipe.total_timesteps:,} steps")
+        for sentence in recipe.details:
+            say(paint(f"  {sentence}", "dim"))
 
 
 def _text(value: Any) -> str:

@@ -63,7 +63,17 @@ def add(commands: Any, flags: PublishedFlags) -> None:
     parser.add_argument("--upstream-path", metavar="PATH", help="--source: where its scripts are")
     parser.add_argument("--env-python", metavar="PATH", help="--source: the interpreter to use")
     parser.add_argument("-h", "--help", action=_AlgorithmHelp)
-    parser.add_argument("--total-timesteps", type=total_steps, metavar="N", help="1e6 works too")
+    parser.add_argument(
+        "--recipe",
+        metavar="NAME",
+        help="published parameters for ENV, for example tuned; what else is given has precedence",
+    )
+    parser.add_argument(
+        "--total-timesteps",
+        type=total_steps,
+        metavar="N",
+        help="default: as usual in ENV; 1e6, 500k and 1.2M work too",
+    )
     seeds = parser.add_mutually_exclusive_group()
     seeds.add_argument("--seed", type=seed, metavar="N", help="of the run")
     seeds.add_argument("--seeds", metavar="1..5", help="one run for each of these seeds")
@@ -181,13 +191,22 @@ def training_document(
     from mosaic.cli.shared.submission import parse_environment
     from mosaic.front.catalogue import environments
     from mosaic.front.set_values import parse_settings
-    from mosaic.front.training_config import Training, check_fit, train_document
+    from mosaic.front.training_config import (
+        Training,
+        check_fit,
+        train_document,
+        usual_timesteps,
+    )
 
+    known = environments()
+    steps = arguments.total_timesteps
+    if steps is None and not arguments.recipe:
+        steps = usual_timesteps(algorithm, arguments.env_id or "", known)
     schema = {"properties": algorithm.parameters, "additionalProperties": False}
     training = Training(
         algorithm,
         arguments.env_id or "",
-        total_timesteps=arguments.total_timesteps,
+        total_timesteps=steps,
         seed=seed,
         is_one_of_several=bool(arguments.seeds),
         parameters=parse_settings(arguments.set, schema),
@@ -201,8 +220,9 @@ def training_document(
         environment=parse_environment(arguments.env),
         agent_id=arguments.agent_id or "",
         worker_id=arguments.worker_id or "",
+        recipe=arguments.recipe or "",
     )
-    check_fit(algorithm, training.env_id, environments())
+    check_fit(algorithm, training.env_id, known)
     return train_document(training)
 
 
@@ -220,6 +240,11 @@ def say_parameters(algorithm: AlgorithmInfo) -> None:
             say(f"  {name:<26} {_value_words(schema)}")
             if description := schema.get("description"):
                 say(f"  {'':<26} {paint(description, 'dim')}")
+    if algorithm.recipes:
+        say()
+        say(paint("recipes (--recipe NAME)", "bold"))
+        for recipe in algorithm.recipes:
+            say(f"  {recipe.env_id:<26} {recipe.text}, {recipe.total_timesteps:,} steps")
 
 
 def _value_words(schema: OptionSchema) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable
+
+from mosaic.front.typed_numbers import whole_number
 
 MOST_COUNT = 10**9  # far more than there is of anything, and what a request can hold
 _SHOWN = 40
@@ -59,13 +60,12 @@ def config_number(path: str) -> Callable[[str], int]:
 
 
 def total_steps(text: str) -> int:
-    """As `schedule.max_steps`; `1e6` is how people write a million."""
+    """As `schedule.max_steps`; `1e6` and `1M` are how people write a million."""
     try:
-        value = float(text)
+        plain = str(whole_number(text))
     except ValueError:
-        value = math.nan
-    is_exact = value.is_integer() and abs(value) < 2**53
-    return config_number("schedule.max_steps")(str(int(value)) if is_exact else text)
+        plain = text
+    return config_number("schedule.max_steps")(plain)
 
 
 def _whole(text: str, least: int, most: int) -> int:

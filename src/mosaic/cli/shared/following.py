@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mosaic.cli.shared.failures import INTERRUPTED, guaranteed_interrupt, outcome_status
 from mosaic.cli.shared.run_view import note_line, progress_line, say_end
-from mosaic.cli.shared.terminal import cut, is_terminal, printable, say, say_json, say_to_stderr
+from mosaic.cli.shared.terminal import (
+    cut,
+    is_terminal,
+    paint,
+    printable,
+    say,
+    say_json,
+    say_to_stderr,
+)
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.human import decimal, duration
 from mosaic.front.run_words import progress_parts, remaining_s, remarks_of, state_word
@@ -187,7 +195,25 @@ def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
         say_json(record.to_dict())
     else:
         say_end(record)
+        say_solved(client, record)
     return outcome_status(record)
+
+
+def say_solved(client: TrainerClient, record: RunRecord) -> None:
+    """When its task was solved, where the catalogue knows what that means."""
+    from mosaic.contracts.learner import Mode, mode_of, worker_settings
+    from mosaic.front.catalogue import environments
+    from mosaic.front.solving import may_be_solved, solved_at
+
+    if mode_of(worker_settings(record.config)) != Mode.TRAIN:
+        return
+    known = next((item for item in environments() if item.id == record.env_id), None)
+    threshold = known.reward_threshold if known else None
+    if threshold is None or not may_be_solved(record, threshold):
+        return
+    found = solved_at(client.episodes(record.run_id), threshold, record.started_at)
+    if found is not None:
+        say(paint(f"{found.text}: {found.reason}", "green"))
 
 
 SUMMARY_INTERVAL_S = 5.0

@@ -6,6 +6,7 @@ Each takes a `Subject` and returns what it found; `CHECKS` is their order.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import sys
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.capabilities import ReadinessCheck
-from mosaic.contracts.check_result import CheckResult
+from mosaic.contracts.check_result import CHECKPOINT_CHECK, CheckResult
+from mosaic.contracts.learner import TrainRequest, read_request
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.schema_check import violations
@@ -157,9 +159,7 @@ def _check_module(python: str, module: str, path_dirs: tuple[str, ...]) -> Prefl
 
 
 def _look_for(python: str, module: str, path_dirs: tuple[str, ...]) -> str:
-    environment = inherited_environment(os.environ)
-    environment["PYTHONPATH"] = joined_path(*path_dirs)
-    environment["PYTHONSAFEPATH"] = "1"  # not whatever is in the folder the daemon was started in
+    environment = _probe_environment(path_dirs)
     try:
         answer = run_probe([python, "-c", _FIND_MODULE, module], environment, FIND_TIMEOUT_S)
     except OSError as error:
@@ -171,6 +171,14 @@ def _look_for(python: str, module: str, path_dirs: tuple[str, ...]) -> str:
     if answer.returncode is None:
         return f"Looking for the module {module!r} took longer than {FIND_TIMEOUT_S:.0f} s"
     return f"The module {module!r} cannot be imported: {answer.complaint}"
+
+
+def _probe_environment(path_dirs: tuple[str, ...]) -> dict[str, str]:
+    return {
+        **inherited_environment(os.environ),
+        "PYTHONPATH": joined_path(*path_dirs),
+        "PYTHONSAFEPATH": "1",  # not whatever is in the folder the daemon was started in
+    }
 
 
 def _named(python: str) -> str:
@@ -264,6 +272,35 @@ def _readiness_result(item: ReadinessCheck, ok: bool, message: str) -> Preflight
 def _unknown_readiness(item: ReadinessCheck) -> PreflightResult:
     message = f"{item.name}: not checked ({item.check})"
     return PreflightResult(item.name, False, message, item.fix, required=False)
+
+
+def check_checkpoint(subject: Subject) -> list[PreflightResult]:
+    """The worker has nothing against the checkpoint that the run begins with."""
+    command, config = subject.command, subject.config.worker.config
+    capabilities = command.entry.capabilities if command.entry else None
+    request = read_request(config)
+    is_warm = isinstance(request, TrainRequest) and bool(request.warm_start)
+    if capabilities is None or not capabilities.checkpoint_check or not is_warm:
+        return []  # what else begins with one is told by the checkpoint itself what it is
+    if not subject.may_be_tried:
+        message = "it is not looked at before it is confirmed"
+        return [PreflightResult(CHECKPOINT_CHECK, True, message)]
+    environment = _probe_environment(command.path_dirs)
+    argv = [command.python, "-m", "mosaic.worker.config_check", capabilities.checkpoint_check]
+    try:
+        probed = run_probe(argv, environment, FIND_TIMEOUT_S, json.dumps(config))
+        answer = json.loads(probed.stdout)
+        problem = str(answer.get("message") or "")
+        fix, field_name = str(answer.get("hint") or ""), answer.get("field")
+    except (OSError, ValueError, AttributeError):
+        # The worker looks once more when it loads the file, so this is no reason to refuse.
+        return [PreflightResult(CHECKPOINT_CHECK, False, "it could not be looked at", "", False)]
+    if not problem:
+        return [PreflightResult(CHECKPOINT_CHECK, True, "it fits what is to be done with it")]
+    details = {"field": f"{WORKER_CONFIG_PATH}.{field_name}"} if field_name else {}
+    return [
+        PreflightResult(CHECKPOINT_CHECK, False, problem, fix, error=ConfigError, details=details)
+    ]
 
 
 RESOURCES_CHECK = "resources"
@@ -412,6 +449,7 @@ CHECKS: tuple[Callable[[Subject], list[PreflightResult]], ...] = (
     check_interpreter,
     check_worker_import,
     check_worker_config,
+    check_checkpoint,
     check_machine_size,
     check_gpus,
     check_readiness,

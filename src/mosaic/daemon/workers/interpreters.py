@@ -30,12 +30,12 @@ class ProbeResult:
 
 
 def run_probe(
-    command: Sequence[str], environment: Mapping[str, str], timeout_s: float
+    command: Sequence[str], environment: Mapping[str, str], timeout_s: float, question: str = ""
 ) -> ProbeResult:
-    """Raises OSError when the program cannot be started at all."""
+    """`question`: what it reads. Raises OSError when the program cannot be started at all."""
     process = subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=dict(environment),
@@ -43,7 +43,7 @@ def run_probe(
         start_new_session=True,
     )
     try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
+        stdout, stderr = process.communicate(question.encode(), timeout=timeout_s)
         returncode: int | None = process.returncode
     except subprocess.TimeoutExpired:
         _kill_group(process)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QFileDialog,
+    QFrame,
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
@@ -19,7 +20,7 @@ from PySide6.QtWidgets import (
 from mosaic.gui.forms.model.fields import Field, FieldKind
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.choosers import SearchCombo
-from mosaic.gui.widgets.roles import set_property, with_role, without_mnemonics
+from mosaic.gui.widgets.roles import label, set_property, with_role, without_mnemonics
 
 _LINES = 3
 _NARROW = (FieldKind.INTEGER, FieldKind.NUMBER, FieldKind.SEEDS)
@@ -27,6 +28,8 @@ _NARROW = (FieldKind.INTEGER, FieldKind.NUMBER, FieldKind.SEEDS)
 
 class LineEditor(QLineEdit):
     edited = Signal(object)
+    # Somebody has typed to the end.
+    finished = Signal()
 
     def __init__(self, field: Field) -> None:
         super().__init__()
@@ -34,6 +37,7 @@ class LineEditor(QLineEdit):
             self.setAlignment(Qt.AlignmentFlag.AlignRight)
             with_role(self, "code")
         self.textEdited.connect(self._on_edited)
+        self.editingFinished.connect(self.finished)
 
     def _on_edited(self, text: str) -> None:
         self.edited.emit(text)
@@ -160,6 +164,48 @@ class ChoiceEditor(SearchCombo):
                 self.edited.emit(choice.value)
 
 
+class ChipEditor(QFrame):
+    """Words with a cross, which empties the field that they stand for."""
+
+    edited = Signal(object)
+
+    def __init__(self, field: Field, theme: Theme) -> None:
+        super().__init__()
+        with_role(self, "chip")
+        self._theme = theme
+        self._text = label()
+        self._text.setWordWrap(True)
+        self.cross = with_role(QToolButton(), "flat")
+        self.cross.setFixedSize(20, 20)
+        self.cross.clicked.connect(lambda: self.edited.emit(""))
+        self.setFocusProxy(self.cross)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(10, 3, 4, 3)
+        layout.setSpacing(4)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(self.cross, 0, Qt.AlignmentFlag.AlignTop)
+        theme.changed.connect(self._draw)
+        self._draw()
+
+    @property
+    def text(self) -> str:
+        return self._text.text()
+
+    def show_field(self, field: Field) -> None:
+        self._text.setText(field.default)
+        self.cross.setToolTip(field.placeholder)
+        self.cross.setAccessibleName(field.placeholder)
+
+    def show_entry(self, entry: Any) -> None:
+        """It says what its field says."""
+
+    def set_invalid(self, is_invalid: bool) -> None:
+        set_property(self, "invalid", is_invalid)
+
+    def _draw(self) -> None:
+        self.cross.setIcon(self._theme.icon("close", self._theme.palette.muted))
+
+
 class PathEditor(QWidget):
     edited = Signal(object)
 
@@ -212,7 +258,15 @@ class PathEditor(QWidget):
         self._browse.setIcon(self._theme.icon(name, self._theme.palette.muted))
 
 
-AnyEditor = LineEditor | SecretEditor | LongTextEditor | CheckboxEditor | ChoiceEditor | PathEditor
+AnyEditor = (
+    LineEditor
+    | SecretEditor
+    | LongTextEditor
+    | CheckboxEditor
+    | ChoiceEditor
+    | PathEditor
+    | ChipEditor
+)
 
 
 def make_editor(field: Field, theme: Theme) -> AnyEditor:
@@ -227,5 +281,7 @@ def make_editor(field: Field, theme: Theme) -> AnyEditor:
             return SecretEditor(field, theme)
         case FieldKind.PATH:
             return PathEditor(field, theme)
+        case FieldKind.CHIP:
+            return ChipEditor(field, theme)
         case _:
             return LineEditor(field)

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from mosaic.gui.forms.field_editors import AnyEditor, make_editor
+from mosaic.gui.forms.field_editors import AnyEditor, ChipEditor, LineEditor, make_editor
 from mosaic.gui.forms.model.fields import Field, FieldKind
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import label, with_role, without_mnemonics
@@ -25,6 +25,7 @@ _TICK = 24
 class FieldRow(QWidget):
     edited = Signal(str, object)  # name and entry
     reset_asked = Signal(str)
+    finished = Signal(str)
 
     def __init__(self, field: Field, theme: Theme) -> None:
         super().__init__()
@@ -48,6 +49,8 @@ class FieldRow(QWidget):
         self._layout.setSpacing(2)
         self._arrange()
         self.editor.edited.connect(self._on_edited)
+        if isinstance(self.editor, LineEditor):
+            self.editor.finished.connect(self._on_finished)
         self._reset.clicked.connect(self._on_reset)
         self.set_field(field)
         self.draw()
@@ -79,7 +82,8 @@ class FieldRow(QWidget):
         if self._title is not None:
             self._title.setToolTip(field.tooltip)
         self._reset.setAccessibleName(f"Reset {field.title}")
-        self._show_caption(field.help if len(field.help) <= _LONGEST_CAPTION else "")
+        caption = field.help if len(field.help) <= _LONGEST_CAPTION else ""
+        self._show_caption(" · ".join(part for part in (field.origin, caption) if part))
 
     def show_entry(self, entry: Any, is_changed: bool, default: str) -> None:
         self.editor.show_entry(entry)
@@ -107,12 +111,18 @@ class FieldRow(QWidget):
         self._reset.setIcon(self._theme.icon("restore", self._theme.palette.accent))
 
     def focusables(self) -> list[QWidget]:
+        if isinstance(self.editor, ChipEditor):
+            return [self.editor.cross]
         return [self.editor, self._reset]
 
     def _arrange(self) -> None:
         top = QHBoxLayout()
         top.setSpacing(4)
         self._layout.addLayout(top)
+        if self._field.kind is FieldKind.CHIP:
+            self._reset.setParent(self)  # never shown: the cross does as much
+            top.addWidget(self.editor, 1)
+            return
         if self._field.kind is FieldKind.BOOLEAN:
             top.addWidget(self.editor, 1)
             top.addWidget(self._reset)
@@ -150,7 +160,10 @@ class FieldRow(QWidget):
         self._caption.setVisible(bool(text))
 
     def _on_edited(self, entry: object) -> None:
-        self.edited.emit(self._field.name, entry)
+        self.edited.emit(self._field.stands_for or self._field.name, entry)
+
+    def _on_finished(self) -> None:
+        self.finished.emit(self._field.name)
 
     def _on_reset(self) -> None:
         self.editor.setFocus()

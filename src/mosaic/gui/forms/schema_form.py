@@ -63,11 +63,16 @@ class FormSection(QWidget):
         """Those that exist, from top to bottom."""
         return [self._rows[item.name] for item in self._fields if item.name in self._rows]
 
-    def show_count(self, changed: int, wrong: int) -> None:
-        """How many of its fields are not as they were, or cannot stay as they are."""
+    def show_count(self, changed: int, wrong: int, given: int = 0) -> None:
+        """How many of its fields are not as they were, or cannot stay as they are.
+
+        `given`: how many have their value from somewhere else, as from a recipe.
+        """
         if self.header is None:
             return
-        found = f"{wrong} wrong" if wrong else f"{changed} changed" if changed else ""
+        parts = [f"{given} from the recipe"] if given else []
+        parts += [f"{changed} changed"] if changed else []
+        found = f"{wrong} wrong" if wrong else ", ".join(parts)
         self._count.setText(found)
         set_property(self._count, "role", "error" if wrong else "caption")
         self.header.setAccessibleName(f"{self._title}, {found}" if found else self._title)
@@ -215,6 +220,7 @@ class SchemaForm(QWidget):
         row = FieldRow(field, self._theme)
         row.edited.connect(self._form.set)
         row.reset_asked.connect(self._form.reset)
+        row.finished.connect(self._form.tidy)
         return row
 
     def _on_opened(self) -> None:
@@ -239,6 +245,7 @@ class SchemaForm(QWidget):
             section.show_count(
                 sum(form.is_changed(name) for name in own if form.is_shown(name)),
                 sum(name in errors for name in own),
+                sum(bool(form.field(name).origin) and not form.is_changed(name) for name in own),
             )
 
     def _draw(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
@@ -15,9 +16,11 @@ from mosaic.gui.launch.launcher import Launcher
 from mosaic.gui.launch.model.field_lookup import error_sentence, field_of_error
 from mosaic.gui.launch.model.launch_form import LaunchForm, Problem
 from mosaic.gui.launch.model.launch_state import LaunchState, key_rows, play_problem
+from mosaic.gui.launch.model.starting_point import CHIP
 from mosaic.gui.launch.policy_picker import PolicyPicker
 from mosaic.gui.launch.previews import DryRunCard, PlayCard, ScriptPreview
 from mosaic.gui.launch.roster_view import RosterView
+from mosaic.gui.launch.starting_point_check import StartingPointCheck
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PolicyTarget
@@ -38,8 +41,11 @@ class LaunchPanel(QWidget):
         super().__init__()
         with_role(self, "panel")
         self._workbench, self._state = workbench, workbench.state
-        self.launch = LaunchState(workbench.state)
+        session = workbench.session
+        self.launch = LaunchState(workbench.state, session.part("launch"))
+        session.keep("launch", self.launch.values)
         self.launcher = Launcher(workbench)
+        self._starting_point = StartingPointCheck(workbench, self.launch, self)
         self._forms: dict[int, SchemaForm] = {}
         self._shown: SchemaForm | None = None
         self._error = ""  # of the last attempt, until something changes
@@ -138,6 +144,10 @@ class LaunchPanel(QWidget):
             shortcut=AGAIN_KEYS,
             icon="replay",
         )
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._starting_point.stop()
 
     @property
     def form(self) -> LaunchForm:
@@ -241,6 +251,7 @@ class LaunchPanel(QWidget):
                 self.launch.play_policy = None
             self.policies.show_policies(self._state.env_id, self.launch.play_policy)
         self._show_status()
+        self._starting_point.look()
 
     def _on_form_asked(self, target: FormTarget) -> None:
         refused = self.launch.open_form(target)
@@ -250,6 +261,9 @@ class LaunchPanel(QWidget):
             self._state.say(Notice(f"The form has no place for {names}: the rest is filled in"))
         if self._shown is not None and self._shown.form.fields:
             self._shown.reveal(self._shown.form.fields[0].name)
+        if self.form.has_policy:
+            # Its place is known only when the layout has been made.
+            QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.policies))
 
     # Presets
 
@@ -307,6 +321,7 @@ class LaunchPanel(QWidget):
             self.policies.show_policies(self._state.env_id, launch.play_policy)
         self._show_status()
         self._order_tabs()
+        self._starting_point.look()
 
     def _show_schema_form(self, form: LaunchForm) -> None:
         key = id(form)
@@ -314,7 +329,7 @@ class LaunchPanel(QWidget):
             made = SchemaForm(form.form, self._workbench.theme)
             made.rearranged.connect(self._order_tabs)
             form.form.changed.connect(self._on_entry_changed)
-            form.form.fields_changed.connect(self._show_status)
+            form.form.fields_changed.connect(self._on_fields_changed)
             self._forms[key] = made
             self._content.insertWidget(self._form_place, made)
         if self._shown is not self._forms[key]:
@@ -323,14 +338,21 @@ class LaunchPanel(QWidget):
             self._shown = self._forms[key]
         self._shown.show()
 
-    def _on_entry_changed(self, _: str) -> None:
+    def _on_entry_changed(self, name: str) -> None:
         self._error = ""
         self._show_status()
+        if name != CHIP:
+            self._starting_point.look()
+
+    def _on_fields_changed(self) -> None:
+        self._show_status()
+        self._starting_point.look()
 
     def _problem(self) -> Problem | None:
         return self.form.problem() if self._is_agent else play_problem(self.launch)
 
     def _show_status(self) -> None:
+        self._workbench.session.touch()
         is_agent, form = self._is_agent, self.form
         is_playing = not is_agent
         self.policies.setVisible(form.has_policy if is_agent else self._state.mode is Mode.HYBRID)
@@ -350,10 +372,18 @@ class LaunchPanel(QWidget):
         elif problem is not None:
             self.footer.show_problem(button, problem.text)
         else:
-            text = f"ready · {form.footprint().text}" if is_agent else "ready"
-            self.footer.show_ready(button, text, LAUNCH_KEYS)
+            self.footer.show_ready(button, self._ready_text(form), LAUNCH_KEYS)
             if self._error:
                 self.footer.show_error(self._error)
+
+    def _ready_text(self, form: LaunchForm) -> str:
+        """With the policy, which may have been scrolled away."""
+        if not self._is_agent:
+            policy = self.launch.play_policy if self._state.mode is Mode.HYBRID else None
+            return f"ready · with {policy.text}" if policy else "ready"
+        policy = form.policy if form.has_policy else None
+        parts = ["ready", policy.text if policy else "", form.footprint().text]
+        return " · ".join(part for part in parts if part)
 
     def _order_tabs(self) -> None:
         """From top to bottom, whatever was made first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
@@ -111,6 +112,8 @@ class PolicyPicker(QWidget):
         self._env_id, self._policy = env_id, policy
         self.reload()
         self._take_newest()
+        if policy is not None and policy.run is None and policy.run_id:
+            self._read_run(policy)
 
     def reload(self) -> None:
         state = self._workbench.state
@@ -141,6 +144,14 @@ class PolicyPicker(QWidget):
         self._show_problem("")
         self._reading = self._workbench.bridge.ask(
             lambda client: client.get_run(run_id), self._on_record, self._on_failed
+        )
+
+    def _read_run(self, policy: PolicyTarget) -> None:
+        """Of a checkpoint that was chosen in the session before."""
+        self._reading = self._workbench.bridge.ask(
+            lambda client: client.get_run(policy.run_id),
+            lambda record: self._use(replace(policy, run=record)),
+            lambda _: None,  # the file may be there all the same
         )
 
     def focusables(self) -> list[QWidget]:

@@ -90,6 +90,8 @@ class Feeds(QObject):
         runs = self._state.runs
         is_first = not runs.is_loaded
         runs.load(records)
+        if is_first:
+            self._state.runs_listed.emit()
         # Whoever has runs wants to see the newest, unless something else is shown by now.
         if is_first and len(runs) and not self._state.selection:
             if self._state.page is Page.WELCOME:

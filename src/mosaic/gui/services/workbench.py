@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.services.run_actions import RunActions
+from mosaic.gui.services.session import SessionKeeper
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.theme.theme import Theme
 from mosaic.paths import Home
@@ -110,3 +111,4 @@ class Workbench:
     commands: Commands
     settings: QSettings
     run_actions: RunActions
+    session: SessionKeeper

@@ -19,6 +19,7 @@ from mosaic.gui.shell.stage_view import StageView
 from mosaic.gui.shell.tabs_panel import TabsPanel
 from mosaic.gui.shell.window_commands import WindowCommands, WindowParts
 from mosaic.gui.state.targets import Page
+from mosaic.gui.welcome.solved_banner import SolvedBanner
 from mosaic.gui.widgets.roles import with_role
 
 FIRST_SIZE = (1280, 800)
@@ -55,6 +56,7 @@ class MainWindow(QMainWindow):
         self.snackbar = Snackbar(workbench.theme, self)
         workbench.state.said.connect(self.snackbar.show_notice)
         self.banner = ConnectionBanner(workbench)
+        self.solved = SolvedBanner(workbench)
         self.setCentralWidget(self._centre())
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
@@ -119,6 +121,7 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addWidget(self.banner)
+        layout.addWidget(self.solved)
         layout.addWidget(self.stage, 1)
         return centre
 

@@ -288,7 +288,7 @@ class TabsPanel(QWidget):
 
     def show_tab(self, tab_id: str) -> None:
         """Stays wanted until the selected run has it."""
-        self._wanted = tab_id
+        self._want(tab_id)
         self.bar.choose(tab_id)
 
     def show_nth(self, number: int) -> None:
@@ -296,7 +296,6 @@ class TabsPanel(QWidget):
             self.show_tab(self.tab_ids[number])
 
     def close_tabs(self) -> None:
-        self._workbench.settings.setValue(_CHOSEN, self._wanted)
         self._activate(None)
         for tab in self._made.values():
             tab.close_tab()
@@ -337,8 +336,13 @@ class TabsPanel(QWidget):
         self.bar.show_kinds(tuple(kinds.values()), self._wanted if self._wanted in kinds else stays)
 
     def _on_chosen(self, tab_id: str) -> None:
-        self._wanted = tab_id
+        self._want(tab_id)
         self._show_current()
+
+    def _want(self, tab_id: str) -> None:
+        """Kept at once: a window may end at any moment."""
+        self._wanted = tab_id
+        self._workbench.settings.setValue(_CHOSEN, tab_id)
 
     def _show_current(self) -> None:
         tab = self.tab(self.bar.current) if self._record is not None else None

@@ -29,7 +29,8 @@ class Example:
     button: str
     env_id: str
     algo: str = ""
-    total_timesteps: int = 0
+    recipe: str = ""
+    total_timesteps: int = 0  # of a learner that has no such recipe
     seed: int = 1
     episodes: int = 0
     # Modules the environment needs, and what installs them.
@@ -42,10 +43,12 @@ EXAMPLES = (
         Start.TRAIN,
         "school-outline",
         "Train PPO on CartPole",
-        "About 30 seconds. Watch the agent and its learning curve live; stop it whenever you like.",
+        "It learns to balance the pole in front of you, until the task counts as solved: some "
+        "seconds. Watch the agent and its learning curve live.",
         "Train",
         "CartPole-v1",
         algo="ppo",
+        recipe="tuned",
         total_timesteps=200_000,
     ),
     Example(
@@ -108,14 +111,7 @@ def document(example: Example, around: Surroundings) -> dict[str, Any]:
     if example.start is Start.TRAIN:
         algorithm = _algorithm(example, around.algorithms)
         assert algorithm is not None
-        return train_document(
-            Training(
-                algorithm,
-                example.env_id,
-                total_timesteps=example.total_timesteps,
-                seed=example.seed,
-            )
-        )
+        return training_of_example(example, algorithm)
     worker = _worker_of(example, around)
     assert worker is not None and worker.capabilities is not None
     settings = {
@@ -129,6 +125,15 @@ def document(example: Example, around: Surroundings) -> dict[str, Any]:
         f"scripted-{example.env_id}",
         settings,
         cpus=worker.capabilities.cpu_cores,
+    )
+
+
+def training_of_example(example: Example, algorithm: AlgorithmInfo) -> dict[str, Any]:
+    known = {recipe.name for recipe in algorithm.recipes_for(example.env_id)}
+    recipe = example.recipe if example.recipe in known else ""
+    steps = None if recipe else example.total_timesteps
+    return train_document(
+        Training(algorithm, example.env_id, steps, seed=example.seed, recipe=recipe)
     )
 
 

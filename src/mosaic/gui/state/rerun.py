@@ -26,20 +26,17 @@ from mosaic.front.catalogue import find_algorithm
 from mosaic.front.command_line import PROGRAM, submission_words, train_words
 from mosaic.front.policy_config import resuming_document
 from mosaic.front.references import PolicyReference, named_file, why_no_checkpoint
-from mosaic.front.training_config import Training, train_document
-from mosaic.gui.state.examples import EXAMPLES, Start
+from mosaic.front.training_config import Training, find_recipe, train_document
+from mosaic.gui.state.examples import EXAMPLES, Start, training_of_example
 from mosaic.gui.state.targets import FormTarget, Operation, PolicyTarget
 
 _FIRST = next(example for example in EXAMPLES if example.start is Start.TRAIN)
-FIRST_TITLE = f"{_FIRST.title} (30 s)"
+FIRST_TITLE = f"{_FIRST.title} (10 s)"
 
 
 def first_training(algorithms: Sequence[AlgorithmInfo]) -> dict[str, Any]:
     """What somebody without any run is offered; raises where nothing can train it."""
-    algorithm = find_algorithm(_FIRST.algo, list(algorithms))
-    return train_document(
-        Training(algorithm, _FIRST.env_id, total_timesteps=_FIRST.total_timesteps, seed=_FIRST.seed)
-    )
+    return training_of_example(_FIRST, find_algorithm(_FIRST.algo, list(algorithms)))
 
 
 def same_config(record: RunRecord) -> dict[str, Any]:
@@ -127,6 +124,7 @@ def form_values(config: Mapping[str, Any]) -> dict[str, Any]:
     resources = config.get("resources", {})
     values["cpus"], values["memory_mb"] = resources.get("cpus"), resources.get("memory_mb")
     values["priority"] = config.get("priority")
+    values["recipe"] = config.get("metadata", {}).get("recipe")
     if attempts := config.get("retry", {}).get("max_attempts"):
         values["retries"] = attempts - 1
     return {key: value for key, value in values.items() if value is not None}
@@ -176,6 +174,7 @@ def training_of(config: Mapping[str, Any], algorithms: Sequence[AlgorithmInfo]) 
             priority=config.get("priority"),
             retries=max(0, int(retry.get("max_attempts", 1)) - 1),
             environment=dict(config.get("environment", {})),
+            recipe=str(config.get("metadata", {}).get("recipe") or ""),
         )
     except (ConfigError, TypeError, ValueError):
         return None
@@ -202,16 +201,21 @@ def _train_words(record: RunRecord, algorithms: Sequence[AlgorithmInfo]) -> list
         return None
     algorithm = training.algorithm
     seed = training.seed
+    parameters = dict(training.parameters)
+    if training.recipe:
+        known = find_recipe(algorithm, training.env_id, training.recipe).parameters
+        parameters = {key: value for key, value in parameters.items() if known.get(key) != value}
     return train_words(
         algorithm.name,
         training.env_id,
         total_timesteps=training.total_timesteps,
         seed=None if training.is_one_of_several else seed,
         seeds=str(seed) if training.is_one_of_several and seed is not None else "",
-        parameters=training.parameters,
+        parameters=parameters,
         extras=training.extras,
         schemas=schemas,
         use_gpu=training.use_gpu,
+        recipe=training.recipe,
         name=training.name,
         cpus=None if training.cpus == algorithm.cpus else training.cpus,
         memory_mb=training.memory_mb,

@@ -44,10 +44,17 @@ class PolicyTarget:
     env_id: str = ""
     algo: str = ""
     run: RunRecord | None = None
+    moment: str = ""  # which of the run's checkpoints it is, for people
+    run_id: str = ""  # of a run whose record is not here yet
 
     @property
     def label(self) -> str:
         return self.run.run_name if self.run else self.checkpoint.stem
+
+    @property
+    def text(self) -> str:
+        """Its name, and which of the run's checkpoints it is."""
+        return f"{self.label} · {self.moment}" if self.moment else self.label
 
 
 @dataclass(frozen=True)

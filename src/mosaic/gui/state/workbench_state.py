@@ -32,6 +32,7 @@ class WorkbenchState:
     health_changed = Signal(object)  # Health
     workers_changed = Signal()
     catalogue_changed = Signal()
+    runs_listed = Signal()  # the daemon's whole list has come for the first time
     mode_changed = Signal(str)
     environment_changed = Signal(str)  # the id of the one that is chosen
     selection_changed = Signal(tuple)  # ids, the first one leads

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from cleanrl_worker.kit.checkpoints.loading import find_checkpoint
+from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import load_payload, split_payload
 from cleanrl_worker.kit.training import run_training
 from cleanrl_worker.launcher import make_arguments

@@ -15,10 +15,11 @@ from mosaic.contracts.options import of_mode
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.front.flags import flag_settings
 from mosaic.front.set_values import parse_settings
-from mosaic.front.training_config import parse_seeds
+from mosaic.front.training_config import parse_seeds, train_document
 from mosaic.gui.launch.model.shared_fields import WANDB_KEY
 from mosaic.gui.launch.model.train_form import TrainForm
 from mosaic.gui.state.compatibility import extras_of
+from mosaic.gui.state.rerun import form_values, training_of
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from tests.unit.gui.launch_samples import filled_state, health, worker
 
@@ -219,3 +220,52 @@ def test_presets_come_back(form: TrainForm) -> None:
     other = TrainForm(form.state, WORKER)
     assert other.load(saved) == []
     assert other.prepare()() == form.prepare()()
+
+
+# Recipes
+
+
+def test_a_recipe_fills_the_fields_and_later_edits_are_changes() -> None:
+    state = filled_state()
+    form = TrainForm(state, "cleanrl")
+    fields = form.form
+    fields.set("learning_rate", "0.5")
+    choices = [choice.text for choice in fields.field("recipe").choices]
+    assert "tuned (RL Baselines3 Zoo), expect ≥ 475" in choices
+    fields.set("recipe", "tuned")
+    assert fields.value("learning_rate") == 0.001 and fields.value("total_timesteps") == 100_000
+    assert fields.field("learning_rate").origin == "from the recipe"
+    assert not fields.is_changed("learning_rate"), "it is what the recipe says"
+    fields.set("gamma", "0.9")
+    assert fields.is_changed("gamma")
+    assert form.command == "mosaic train ppo CartPole-v1 --recipe tuned --seed 1 --set gamma=0.9"
+    [document] = form.prepare()()
+    assert document["metadata"]["recipe"] == "tuned"
+    fields.reset("gamma")
+    assert fields.value("gamma") == 0.98
+    fields.set("recipe", "")
+    assert fields.value("learning_rate") == 0.00025 and not fields.field("gamma").origin
+
+
+def test_a_recipe_is_gone_where_nobody_has_published_one() -> None:
+    state = filled_state()
+    form = TrainForm(state, "cleanrl")
+    form.form.set("recipe", "tuned")
+    state.choose_environment("ALE/Pong-v5")
+    form.refresh()
+    assert "recipe" not in form.form and form.form.value("total_timesteps") == 10_000_000
+    assert form.problem() is None
+
+
+def test_a_run_of_a_recipe_is_edited_as_such() -> None:
+    state = filled_state()
+    form = TrainForm(state, "cleanrl")
+    form.form.set("recipe", "tuned")
+    form.form.set("gamma", "0.9")
+    [document] = form.prepare()()
+    other = TrainForm(state, "cleanrl")
+    assert other.load(form_values(document)) == []
+    assert other.form.value("recipe") == "tuned"
+    assert set(other.form.changed_values()) == {"recipe", "gamma"}
+    training = training_of(document, state.algorithms)
+    assert training is not None and train_document(training) == document

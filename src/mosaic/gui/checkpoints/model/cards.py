@@ -61,7 +61,8 @@ class Card:
 
     @property
     def target(self) -> PolicyTarget:
-        return PolicyTarget(self.path, self.worker, self.env_id, self.algo, self.run)
+        moment = ", ".join(part for part in (*self.badges, self.step_text) if part)
+        return PolicyTarget(self.path, self.worker, self.env_id, self.algo, self.run, moment)
 
     @property
     def badges(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from mosaic.contracts.options import (
 from mosaic.contracts.schema_check import violations
 from mosaic.errors import ConfigError
 from mosaic.front.training_config import parse_seeds
+from mosaic.front.typed_numbers import decimal_number
 
 # Entries of a schema's "x-editor" that this workbench has an editor for.
 _EDITORS = {
@@ -42,6 +43,7 @@ class FieldKind(StrEnum):
     SECRET = "secret"
     TEXT_LIST = "text list"  # one in each line
     JSON = "json"  # objects, and lists of anything
+    CHIP = "chip"  # says what another field holds, and takes it away
 
 
 class Choice(NamedTuple):
@@ -74,8 +76,12 @@ class Field:
     unit: str = ""
     placeholder: str = ""
     shown: ShownWhen | None = None
+    # Where its default comes from, unless it is the setting's own.
+    origin: str = ""
     # Why it cannot be changed here; empty when it can.
     disabled_reason: str = ""
+    # Of a chip: the field that holds what it says.
+    stands_for: str = ""
 
     @property
     def minimum(self) -> float | None:
@@ -231,7 +237,6 @@ _CAPITALS = {
 }
 
 
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _SPAN = re.compile(r"(\d+)\s*[-–—]\s*(\d+)")
 _MOST_DIGITS = 18  # what is longer does not fit the 64 bits that all programs agree on
 _LONGEST_ID = 200
@@ -323,10 +328,9 @@ def _read_choice(field: Field, entry: Any) -> Any:
 
 
 def _read_decimal(text: str) -> Decimal:
-    plain = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
     try:
-        number = Decimal(plain)
-    except InvalidOperation:
+        number = decimal_number(text)
+    except ValueError:
         raise EntryError(f"{_quoted(text)} is not a number") from None
     if not number.is_finite():
         raise EntryError(f"{_quoted(text)} is not a finite number")

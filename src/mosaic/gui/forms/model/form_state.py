@@ -68,6 +68,10 @@ class FormState:
         field = self._fields[name]
         return self._entries.get(name, entry_of(field, field.default))
 
+    def waiting_entry(self, name: str) -> Any:
+        """What was entered, also while there is no such field; None where nothing was."""
+        return self._entries.get(name)
+
     def set(self, name: str, entry: Any) -> None:
         field = self._fields[name]
         if name not in self._marks and self.entry(name) == entry:
@@ -78,6 +82,16 @@ class FormState:
             self._entries[name] = entry
         self._marks.pop(name, None)
         self.changed.emit(name)
+
+    def tidy(self, name: str) -> None:
+        """Shows a whole number as all others are shown: `1M` as `1,000,000`."""
+        field = self._fields.get(name)
+        if field is None or field.kind is not FieldKind.INTEGER or name not in self._entries:
+            return
+        try:
+            self.set(name, entry_of(field, self._read(name)))
+        except EntryError:
+            return  # it stays as it is, with what is wrong with it
 
     def is_changed(self, name: str) -> bool:
         """By what it means: `5e5` is the default when that is 500,000."""

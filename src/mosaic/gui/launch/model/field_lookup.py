@@ -12,6 +12,7 @@ from mosaic.front.training_config import label
 from mosaic.gui.forms.model.fields import sentence
 from mosaic.gui.forms.model.form_state import FormState
 from mosaic.gui.launch.model.shared_fields import WANDB_KEY
+from mosaic.gui.launch.model.starting_point import WARM_START
 
 # Of a run's config: what says which form it is, or is decided when the run starts.
 _DROPPED = (
@@ -59,6 +60,8 @@ _FIELDS = {
     "tensorboard_dir": "tensorboard",
     "max_duration_seconds": "max_duration_s",
     WANDB_KEY: "wandb_api_key",
+    # Its chip says it as soon as the daemon has been asked, and as long as it is so.
+    WARM_START: "",
 }
 _INDEX = re.compile(r"\[\d+\]$")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from psygnal import Signal
 
@@ -16,6 +17,7 @@ from mosaic.gui.launch.model.choices import (
 )
 from mosaic.gui.launch.model.launch_form import LaunchForm, Problem
 from mosaic.gui.launch.model.policy_forms import EvaluateForm, ResumeForm
+from mosaic.gui.launch.model.saved_launch import SavedLaunch, saved_form
 from mosaic.gui.launch.model.script_form import ScriptForm
 from mosaic.gui.launch.model.train_form import TrainForm
 from mosaic.gui.launch.model.worker_form import WorkerForm
@@ -34,14 +36,16 @@ class LaunchState:
     form_changed = Signal()  # another form is open
     refreshed = Signal()  # the open form may be right or wrong for another reason now
 
-    def __init__(self, state: WorkbenchState) -> None:
+    def __init__(self, state: WorkbenchState, saved: Mapping[str, Any] | None = None) -> None:
+        """`saved`: what `values` said in the session before."""
         self.state = state
+        self._saved = SavedLaunch.read(saved or {})
         self.worker = ""
         # Workers and algorithms arrive in any order: which worker trains is known with both.
         self._is_worker_settled = False
         self.operation = Operation.TRAIN
         # Each worker opens with what was last done with it.
-        self._last_operation: dict[str, Operation] = {}
+        self._last_operation: dict[str, Operation] = dict(self._saved.operations)
         self._forms: dict[tuple[str, Operation], LaunchForm] = {}
         self.play_policy: PolicyTarget | None = None
         state.workers_changed.connect(self._on_facts_changed)
@@ -49,7 +53,23 @@ class LaunchState:
         state.health_changed.connect(self._on_health_changed)
         state.connection_changed.connect(self._on_connection_changed)
         state.environment_changed.connect(self._on_environment_changed)
+        if self._saved.env_id:
+            state.choose_environment(self._saved.env_id)
+        state.set_mode(self._saved.mode)
         self._on_facts_changed()
+
+    def values(self) -> dict[str, Any]:
+        """For the next session, without secrets."""
+        if not self._is_worker_settled:
+            return self._saved.values()
+        forms = {key: saved_form(form) for key, form in self._forms.items()}
+        return SavedLaunch(
+            self.state.env_id,
+            self.state.mode,
+            self.worker,
+            {**self._last_operation, self.worker: self.operation},
+            {**self._saved.forms, **forms},
+        ).values()
 
     # Who
 
@@ -107,6 +127,9 @@ class LaunchState:
         key = (self.worker, self.operation)
         if key not in self._forms:
             self._forms[key] = self._make_form()
+            # A form that is made before its algorithms are known gives way to another.
+            if self._is_worker_settled and (saved := self._saved.forms.pop(key, None)):
+                saved.fill(self._forms[key])
         return self._forms[key]
 
     def _make_form(self) -> LaunchForm:
@@ -140,6 +163,8 @@ class LaunchState:
         form = self.form
         if target.policy is not None and isinstance(form, EvaluateForm | ResumeForm):
             form.use_policy(target.policy)
+        if isinstance(form, TrainForm):
+            form.starting_point = target.policy
         if values:
             form.form.reset_all()
         refused = form.load(values)
@@ -187,7 +212,8 @@ class LaunchState:
     def _on_facts_changed(self) -> None:
         known = {worker.name for worker in self.state.workers}
         if not self._is_worker_settled or self.worker not in known:
-            self.worker = self._first_worker()
+            self.worker = self._saved.worker if self._saved.worker in known else ""
+            self.worker = self.worker or self._first_worker()
             self.operation = self._last_operation.get(self.worker, self.first_operation)
             self._is_worker_settled = bool(known and self.state.algorithms)
         for key, form in list(self._forms.items()):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mosaic.contracts.catalogue import HYPERPARAMETERS, AlgorithmInfo
+from mosaic.contracts.catalogue import HYPERPARAMETERS, AlgorithmInfo, Recipe
 from mosaic.contracts.learner import TrainRequest
 from mosaic.front.command_line import train_words
-from mosaic.front.training_config import Training, parse_seeds, train_document
+from mosaic.front.training_config import Training, parse_seeds, train_document, usual_timesteps
 from mosaic.gui.forms.model.fields import (
     Choice,
     Field,
@@ -24,6 +24,7 @@ from mosaic.gui.launch.model.launch_form import (
     Footprint,
     LaunchForm,
 )
+from mosaic.gui.launch.model.recipe_field import FROM_RECIPE, RECIPE, recipe_fields
 from mosaic.gui.launch.model.shared_fields import (
     RUN,
     TENSORBOARD_FOLDER,
@@ -36,13 +37,14 @@ from mosaic.gui.launch.model.shared_fields import (
     resource_fields,
     tracking_options,
 )
+from mosaic.gui.launch.model.starting_point import CHIP, WARM_START, chip_field
 from mosaic.gui.state.compatibility import (
     extras_of,
     fitting_algorithms,
     flagged_extras_of,
     misfit,
 )
-from mosaic.gui.state.targets import Operation
+from mosaic.gui.state.targets import Operation, PolicyTarget
 from mosaic.gui.state.workbench_state import WorkbenchState
 
 # Parameters that have a control of their own, or are decided by one.
@@ -58,6 +60,9 @@ class TrainForm(LaunchForm):
         # What was entered for other algorithms, until they are chosen again.
         self._put_away: dict[str, dict[str, Any]] = {}
         self._shown_algorithm = ""
+        # What is known about the checkpoint it begins with, and what its worker has against it.
+        self.starting_point: PolicyTarget | None = None
+        self.starting_point_problem = ""
         self.form.changed.connect(self._on_changed)
         self.refresh()
 
@@ -77,8 +82,54 @@ class TrainForm(LaunchForm):
         return next((item for item in self.algorithms if item.name == name), None)
 
     def _on_changed(self, name: str) -> None:
-        if name == "algo":
+        if name == RECIPE:
+            # What it says is in the fields now, whatever stood there before.
+            recipe = self.recipe
+            for own in (*recipe.parameters, "total_timesteps") if recipe else ():
+                self.form.reset(own)
+        if name in ("algo", WARM_START, RECIPE):
             self.refresh()
+
+    # Published parameters
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """The one that is chosen; None where none is, or there is none of that name."""
+        algorithm = self.algorithm
+        return self._recipe_of(algorithm) if algorithm is not None else None
+
+    def _recipe_of(self, algorithm: AlgorithmInfo) -> Recipe | None:
+        name = self.form.waiting_entry(RECIPE)
+        known = algorithm.recipes_for(self.state.env_id)
+        return next((recipe for recipe in known if recipe.name == name), None)
+
+    def _with_recipe(self, fields: list[Field], recipe: Recipe | None) -> list[Field]:
+        """What it says is what these fields are by default."""
+        if recipe is None:
+            self.form.take_out([RECIPE])
+            return fields
+        given = {**recipe.parameters, "total_timesteps": recipe.total_timesteps}
+        return [
+            replace(item, default=given[item.name], origin=FROM_RECIPE)
+            if item.name in given
+            else item
+            for item in fields
+        ]
+
+    # The checkpoint it begins with
+
+    @property
+    def warm_start(self) -> str:
+        """Its path; empty where the networks are random."""
+        return str(self.form.entry(WARM_START)).strip() if WARM_START in self.form else ""
+
+    def show_starting_point(self) -> None:
+        """What is wrong with it has changed."""
+        self.form.changed.emit(CHIP)
+
+    def _chip(self) -> list[Field]:
+        path = self.warm_start
+        return [chip_field(path, self.starting_point, self.state.runs)] if path else []
 
     def refresh(self) -> None:
         found = self._algorithm_field()
@@ -93,7 +144,10 @@ class TrainForm(LaunchForm):
         algorithm = next(item for item in self.algorithms if item.name == name)
         self._switch_parameters(algorithm)
         self.form.set_fields(
-            self._fields(replace(found, help=sentence(algorithm.summary)), algorithm)
+            self._with_recipe(
+                self._fields(replace(found, help=sentence(algorithm.summary)), algorithm),
+                self._recipe_of(algorithm),
+            )
         )
 
     def _algorithm_field(self) -> Field | None:
@@ -126,10 +180,15 @@ class TrainForm(LaunchForm):
         extras = request_options(extras_of(self.worker_info), TrainRequest)
         own = {name: item for name, item in algorithm.options.items() if name not in _TAKEN}
         fields = fields_of({**own, **extras, **tracking_options(parameters, extras)}, RUN)
-        steps = parameters.get("total_timesteps", {"type": "integer", "minimum": 1})
+        steps = {
+            **parameters.get("total_timesteps", {"type": "integer", "minimum": 1}),
+            "default": usual_timesteps(algorithm, self.state.env_id, self.state.environments),
+        }
         seed = parameters.get("seed", {}).get("default")
         return [
             algo,
+            *self._chip(),
+            *recipe_fields(algorithm, self.state.env_id),
             replace(field_of("total_timesteps", steps), title="Timesteps", help="", section=""),
             Field(
                 "seeds",
@@ -157,6 +216,8 @@ class TrainForm(LaunchForm):
             environment = self.state.environment(self.state.env_id)
             if text := misfit(algorithm, environment, self.state.algorithms):
                 found["algo"] = text
+        if self.warm_start and self.starting_point_problem:
+            found[CHIP] = self.starting_point_problem
         return found
 
     @property
@@ -211,6 +272,7 @@ class TrainForm(LaunchForm):
                 environment={WANDB_KEY: key} if key else {},
                 agent_id=value("agent_id") or "",
                 worker_id=value("worker_id") or "",
+                recipe=self.recipe.name if self.recipe else "",
             )
         )
 
@@ -249,6 +311,7 @@ class TrainForm(LaunchForm):
             extras=self._extras(algorithm),
             schemas=flagged_extras_of(self.worker_info),
             use_gpu=self.form.value("use_gpu"),
+            recipe=self.recipe.name if self.recipe else "",
             variables=[WANDB_KEY] if changed.get("wandb_api_key") else [],
             name=changed.get("run_name"),
             agent_id=changed.get("agent_id"),
@@ -276,6 +339,11 @@ class TrainForm(LaunchForm):
             self.form.set("algo", str(name))
         elif name is not None:
             refused.append("algo")
+        recipe = rest.pop(RECIPE, None)
+        if RECIPE in self.form:
+            refused += self.form.load({RECIPE: recipe or ""})
+        elif recipe:
+            refused.append(RECIPE)
         footprint = self.footprint()
         for key, usual in (("cpus", footprint.cpus), ("memory_mb", footprint.memory_mb)):
             if rest.get(key) == usual:

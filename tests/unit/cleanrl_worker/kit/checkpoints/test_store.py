@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 from cleanrl_worker.kit.checkpoints.files import CheckpointError
-from cleanrl_worker.kit.checkpoints.loading import find_checkpoint, load_checkpoint
+from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
+from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from mosaic.errors import ConfigError
