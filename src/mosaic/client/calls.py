@@ -21,6 +21,7 @@ from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult,
 from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_config import TrainRunConfig, check_size, check_values
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.schema_check import shortened
 from mosaic.contracts.worker_info import WorkerInfo
@@ -396,6 +397,13 @@ def empty_trash(run_ids: Iterable[str]) -> Call[tuple[int, int]]:
 def pin(run_id: str, pinned: bool) -> Call[RunRecord]:
     return Call(
         "PinRun", new_request(pb.PinRunRequest, run_id=run_id, pinned=pinned), record_from_proto
+    )
+
+
+def label(run_id: str, change: LabelChange) -> Call[RunRecord]:
+    fields = {name: value for name, value in asdict(change).items() if value is not None}
+    return Call(
+        "LabelRun", new_request(pb.LabelRunRequest, run_id=run_id, **fields), record_from_proto
     )
 
 

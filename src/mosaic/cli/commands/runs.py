@@ -52,6 +52,13 @@ def add(commands: Any) -> None:
         help="only runs that come from there (repeatable)",
     )
     runs.add_argument("--group", metavar="NAME", help="only runs of this group")
+    runs.add_argument(
+        "--tag",
+        action="append",
+        metavar="TAG",
+        default=[],
+        help="only runs with this tag (repeatable: with all of them)",
+    )
     runs.add_argument("--contains", default="", metavar="TEXT", help="in name, worker or env")
     amount = runs.add_mutually_exclusive_group()
     amount.add_argument(
@@ -78,7 +85,8 @@ def list_runs(arguments: argparse.Namespace) -> int:
     limit = 0 if arguments.all else max(1, arguments.limit)
     with open_client(arguments) as client:
         # One more than shown tells whether there are more.
-        is_part = limit and arguments.group is None and not arguments.origin
+        is_narrowed = arguments.group is not None or arguments.origin or arguments.tag
+        is_part = limit and not is_narrowed
         found = client.list_runs(
             arguments.state, arguments.outcome, arguments.contains, limit + 1 if is_part else 0
         )
@@ -87,6 +95,8 @@ def list_runs(arguments: argparse.Namespace) -> int:
         found = [record for record in found if is_in_group(record, arguments.group)]
     if arguments.origin:
         found = [record for record in found if record.origin in arguments.origin]
+    if arguments.tag:
+        found = [record for record in found if set(arguments.tag) <= set(record.tags)]
     records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])
@@ -109,6 +119,7 @@ def say_runs(records: list[RunRecord]) -> None:
     is_short = is_terminal(sys.stdout)
     # A column of its own only where it says something.
     has_origin = any(record.origin is not Origin.HERE for record in records)
+    has_tags = any(record.tags for record in records)
     rows = [
         (
             record.run_id[-SHORT_ID:] if is_short else record.run_id,
@@ -119,6 +130,7 @@ def say_runs(records: list[RunRecord]) -> None:
             _mean_return(record),
             _took(record),
             age(record.created_at),
+            *((", ".join(record.tags),) if has_tags else ()),
             *((record.origin.value,) if has_origin else ()),
         )
         for record in records
@@ -132,10 +144,11 @@ def say_runs(records: list[RunRecord]) -> None:
         "MEAN RETURN",
         "TIME",
         "SUBMITTED",
-        "ORIGIN",
+        *(("TAGS",) if has_tags else ()),
+        *(("ORIGIN",) if has_origin else ()),
     )
     say_table(
-        header if has_origin else header[:-1],
+        header,
         rows,
         [state_colour(record) for record in records],
         flexible=1,

@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.bus.flow import Delivery
@@ -139,7 +140,17 @@ class KeepingService(rpc.TrainerServicer):
         return pb.EmptyTrashResponse(freed_bytes=freed, runs=runs)
 
     async def PinRun(self, request: pb.PinRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
-        record = await self._trainer.keeping.retention.pin(request.run_id, request.pinned)
+        record = await self._trainer.keeping.labels.pin(request.run_id, request.pinned)
+        return record_to_proto(record)
+
+    async def LabelRun(self, request: pb.LabelRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
+        change = LabelChange(
+            request.name if request.HasField("name") else None,
+            tuple(request.add_tags),
+            tuple(request.remove_tags),
+            request.note if request.HasField("note") else None,
+        )
+        record = await self._trainer.keeping.labels.label(request.run_id, change)
         return record_to_proto(record)
 
     async def ApplyRetention(  # noqa: N802

@@ -134,6 +134,11 @@ class TrainerStub:
                 request_serializer=trainer__pb2.PinRunRequest.SerializeToString,
                 response_deserializer=trainer__pb2.RunRecord.FromString,
                 _registered_method=True)
+        self.LabelRun = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/LabelRun',
+                request_serializer=trainer__pb2.LabelRunRequest.SerializeToString,
+                response_deserializer=trainer__pb2.RunRecord.FromString,
+                _registered_method=True)
         self.ApplyRetention = channel.unary_unary(
                 '/mosaic.trainer.v1.Trainer/ApplyRetention',
                 request_serializer=trainer__pb2.RetentionRequest.SerializeToString,
@@ -316,6 +321,13 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def LabelRun(self, request, context):
+        """Name, tags and note. The answer has the name that the run got: a number makes it unique.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ApplyRetention(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -480,6 +492,11 @@ def add_TrainerServicer_to_server(servicer, server):
             'PinRun': grpc.unary_unary_rpc_method_handler(
                     servicer.PinRun,
                     request_deserializer=trainer__pb2.PinRunRequest.FromString,
+                    response_serializer=trainer__pb2.RunRecord.SerializeToString,
+            ),
+            'LabelRun': grpc.unary_unary_rpc_method_handler(
+                    servicer.LabelRun,
+                    request_deserializer=trainer__pb2.LabelRunRequest.FromString,
                     response_serializer=trainer__pb2.RunRecord.SerializeToString,
             ),
             'ApplyRetention': grpc.unary_unary_rpc_method_handler(
@@ -1072,6 +1089,33 @@ class Trainer:
             target,
             '/mosaic.trainer.v1.Trainer/PinRun',
             trainer__pb2.PinRunRequest.SerializeToString,
+            trainer__pb2.RunRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LabelRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/LabelRun',
+            trainer__pb2.LabelRunRequest.SerializeToString,
             trainer__pb2.RunRecord.FromString,
             options,
             channel_credentials,
