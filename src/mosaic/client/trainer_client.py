@@ -60,6 +60,7 @@ from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_reference import choose_run, choose_runs
+from mosaic.contracts.run_settings import Setting
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import TrainerUnreachableError
 from mosaic.export.run_rows import Exported
@@ -320,6 +321,14 @@ class TrainerClient:
     def pin_run(self, run_id: str, pinned: bool = True) -> RunRecord:
         """A pinned run is never chosen by retention."""
         return self._call(calls.pin(run_id, pinned))
+
+    def settings(self, run_ids: Iterable[str]) -> dict[str, dict[str, Setting]]:
+        """What these runs were configured with, by short names such as learning_rate."""
+        found: dict[str, dict[str, Setting]] = {}
+        for call in calls.settings(run_ids):
+            page = self._call(call)
+            found |= page
+        return found
 
     def rename_run(self, run_id: str, name: str) -> RunRecord:
         """Where the name is taken, a number makes it unique: the answer has what it became."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mosaic.cli.shared.argument_types import natural
@@ -19,6 +20,7 @@ from mosaic.cli.shared.terminal import (
 )
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_reference import is_in_group
+from mosaic.contracts.run_settings import Setting, setting_text
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration
 from mosaic.front.references import GROUP_HELP, resolve_runs
@@ -59,7 +61,16 @@ def add(commands: Any) -> None:
         default=[],
         help="only runs with this tag (repeatable: with all of them)",
     )
-    runs.add_argument("--contains", default="", metavar="TEXT", help="in name, worker or env")
+    runs.add_argument(
+        "--show",
+        action="append",
+        metavar="SETTING",
+        default=[],
+        help="a column for this setting of the configs, such as learning_rate (repeatable)",
+    )
+    runs.add_argument(
+        "--contains", default="", metavar="TEXT", help="in name, tags, note, worker or env"
+    )
     amount = runs.add_mutually_exclusive_group()
     amount.add_argument(
         "--limit", metavar="N", type=natural, default=DEFAULT_LIMIT, help="how many (default 20)"
@@ -90,18 +101,14 @@ def list_runs(arguments: argparse.Namespace) -> int:
         found = client.list_runs(
             arguments.state, arguments.outcome, arguments.contains, limit + 1 if is_part else 0
         )
+        found = [record for record in found if _is_wanted(arguments, record)]
+        records = found[:limit] if limit else found
+        settings = client.settings(run.run_id for run in records) if arguments.show else {}
         alarms = client.health().alarms
-    if arguments.group is not None:
-        found = [record for record in found if is_in_group(record, arguments.group)]
-    if arguments.origin:
-        found = [record for record in found if record.origin in arguments.origin]
-    if arguments.tag:
-        found = [record for record in found if set(arguments.tag) <= set(record.tags)]
-    records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])
     elif records:
-        say_runs(records)
+        say_runs(records, arguments.show, settings)
     else:
         say("no runs")
     if len(found) > len(records) and not arguments.json:
@@ -112,7 +119,20 @@ def list_runs(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def say_runs(records: list[RunRecord]) -> None:
+def _is_wanted(arguments: argparse.Namespace, record: RunRecord) -> bool:
+    return (
+        (arguments.group is None or is_in_group(record, arguments.group))
+        and (not arguments.origin or record.origin in arguments.origin)
+        and set(arguments.tag) <= set(record.tags)
+    )
+
+
+def say_runs(
+    records: list[RunRecord],
+    names: Sequence[str] = (),
+    settings: Mapping[str, Mapping[str, Setting]] | None = None,
+) -> None:
+    """With a column for each of these settings."""
     from mosaic.cli.shared.run_view import state_colour
     from mosaic.front.run_words import state_word
 
@@ -130,6 +150,7 @@ def say_runs(records: list[RunRecord]) -> None:
             _mean_return(record),
             _took(record),
             age(record.created_at),
+            *(_setting(name, (settings or {}).get(record.run_id, {})) for name in names),
             *((", ".join(record.tags),) if has_tags else ()),
             *((record.origin.value,) if has_origin else ()),
         )
@@ -144,6 +165,7 @@ def say_runs(records: list[RunRecord]) -> None:
         "MEAN RETURN",
         "TIME",
         "SUBMITTED",
+        *(name.upper() for name in names),
         *(("TAGS",) if has_tags else ()),
         *(("ORIGIN",) if has_origin else ()),
     )
@@ -153,6 +175,10 @@ def say_runs(records: list[RunRecord]) -> None:
         [state_colour(record) for record in records],
         flexible=1,
     )
+
+
+def _setting(name: str, settings: Mapping[str, Setting]) -> str:
+    return setting_text(settings[name]) if name in settings else "-"
 
 
 def _reason(record: RunRecord) -> str:

@@ -44,6 +44,12 @@ class HistoryService(rpc.TrainerServicer):
         infos = await self._trainer.history.metrics(request.run_id)
         return pb.ListMetricsResponse(metrics=map(info_to_proto, infos))
 
+    async def ListSettings(  # noqa: N802
+        self, request: pb.ListSettingsRequest, context: Any
+    ) -> pb.ListSettingsResponse:
+        found = await self._trainer.settings.of(tuple(request.run_ids))
+        return pb.ListSettingsResponse(settings_json=found)
+
     async def QuerySeries(  # noqa: N802
         self, request: pb.QuerySeriesRequest, context: Any
     ) -> pb.QuerySeriesResponse:

@@ -48,6 +48,25 @@ class PreflightResult(_message.Message):
     required: bool
     def __init__(self, check: _Optional[str] = ..., ok: _Optional[bool] = ..., message: _Optional[str] = ..., fix: _Optional[str] = ..., required: _Optional[bool] = ...) -> None: ...
 
+class ListSettingsRequest(_message.Message):
+    __slots__ = ("run_ids",)
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ListSettingsResponse(_message.Message):
+    __slots__ = ("settings_json",)
+    class SettingsJsonEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
+    settings_json: _containers.ScalarMap[str, str]
+    def __init__(self, settings_json: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
 class LabelRunRequest(_message.Message):
     __slots__ = ("run_id", "name", "add_tags", "remove_tags", "note")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
