@@ -144,6 +144,7 @@ def rewrite_as_version_2(connection: sqlite3.Connection, imported: str) -> None:
     )
     connection.execute(f"UPDATE transitions SET checksum = row_checksum({transition})")
     connection.execute("DROP TABLE exit_proofs")
+    connection.execute("DROP INDEX runs_by_name")
     younger = columns_younger_than(2)
     for column in younger:
         connection.execute(f"ALTER TABLE runs DROP COLUMN {column}")

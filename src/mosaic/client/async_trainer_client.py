@@ -58,8 +58,10 @@ from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.metrics import LogMatch, MetricInfo, MetricSeries
 from mosaic.contracts.replay import EpisodeRecording
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_reference import choose_run, choose_runs
+from mosaic.contracts.run_settings import Setting
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import TrainerUnreachableError
 from mosaic.export.run_rows import Exported
@@ -332,6 +334,32 @@ class AsyncTrainerClient:
     async def pin_run(self, run_id: str, pinned: bool = True) -> RunRecord:
         """A pinned run is never chosen by retention."""
         return await self._call(calls.pin(run_id, pinned))
+
+    async def settings(self, run_ids: Iterable[str]) -> dict[str, dict[str, Setting]]:
+        """What these runs were configured with, by short names such as learning_rate."""
+        found: dict[str, dict[str, Setting]] = {}
+        for call in calls.settings(run_ids):
+            page = await self._call(call)
+            found |= page
+        return found
+
+    async def rename_run(self, run_id: str, name: str) -> RunRecord:
+        """Where the name is taken, a number makes it unique: the answer has what it became."""
+        return await self.label_run(run_id, LabelChange(name=name))
+
+    async def tag_run(
+        self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> RunRecord:
+        change = LabelChange(add_tags=tuple(add), remove_tags=tuple(remove))
+        return await self.label_run(run_id, change)
+
+    async def note_run(self, run_id: str, note: str) -> RunRecord:
+        """An empty note takes away the one there is."""
+        return await self.label_run(run_id, LabelChange(note=note))
+
+    async def label_run(self, run_id: str, change: LabelChange) -> RunRecord:
+        """Name, tags and note, all at once."""
+        return await self._call(calls.label(run_id, change))
 
     async def apply_retention(
         self, policy: RetentionPolicy, dry_run: bool = True

@@ -21,7 +21,9 @@ from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult,
 from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_config import TrainRunConfig, check_size, check_values
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_settings import Setting
 from mosaic.contracts.schema_check import shortened
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import ConfigError, RequestError
@@ -396,6 +398,31 @@ def empty_trash(run_ids: Iterable[str]) -> Call[tuple[int, int]]:
 def pin(run_id: str, pinned: bool) -> Call[RunRecord]:
     return Call(
         "PinRun", new_request(pb.PinRunRequest, run_id=run_id, pinned=pinned), record_from_proto
+    )
+
+
+MOST_SETTINGS_AT_ONCE = 1000
+
+
+def settings(run_ids: Iterable[str]) -> list[Call[dict[str, dict[str, Setting]]]]:
+    """A call for each thousand of them."""
+    wanted = list(run_ids)
+    return [
+        Call(
+            "ListSettings",
+            new_request(
+                pb.ListSettingsRequest, run_ids=wanted[first : first + MOST_SETTINGS_AT_ONCE]
+            ),
+            lambda answer: {run: json.loads(text) for run, text in answer.settings_json.items()},
+        )
+        for first in range(0, len(wanted), MOST_SETTINGS_AT_ONCE)
+    ]
+
+
+def label(run_id: str, change: LabelChange) -> Call[RunRecord]:
+    fields = {name: value for name, value in asdict(change).items() if value is not None}
+    return Call(
+        "LabelRun", new_request(pb.LabelRunRequest, run_id=run_id, **fields), record_from_proto
     )
 
 

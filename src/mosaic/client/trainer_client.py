@@ -57,8 +57,10 @@ from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.metrics import LogMatch, MetricInfo, MetricSeries
 from mosaic.contracts.replay import EpisodeRecording
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_reference import choose_run, choose_runs
+from mosaic.contracts.run_settings import Setting
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import TrainerUnreachableError
 from mosaic.export.run_rows import Exported
@@ -319,6 +321,32 @@ class TrainerClient:
     def pin_run(self, run_id: str, pinned: bool = True) -> RunRecord:
         """A pinned run is never chosen by retention."""
         return self._call(calls.pin(run_id, pinned))
+
+    def settings(self, run_ids: Iterable[str]) -> dict[str, dict[str, Setting]]:
+        """What these runs were configured with, by short names such as learning_rate."""
+        found: dict[str, dict[str, Setting]] = {}
+        for call in calls.settings(run_ids):
+            page = self._call(call)
+            found |= page
+        return found
+
+    def rename_run(self, run_id: str, name: str) -> RunRecord:
+        """Where the name is taken, a number makes it unique: the answer has what it became."""
+        return self.label_run(run_id, LabelChange(name=name))
+
+    def tag_run(
+        self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> RunRecord:
+        change = LabelChange(add_tags=tuple(add), remove_tags=tuple(remove))
+        return self.label_run(run_id, change)
+
+    def note_run(self, run_id: str, note: str) -> RunRecord:
+        """An empty note takes away the one there is."""
+        return self.label_run(run_id, LabelChange(note=note))
+
+    def label_run(self, run_id: str, change: LabelChange) -> RunRecord:
+        """Name, tags and note, all at once."""
+        return self._call(calls.label(run_id, change))
 
     def apply_retention(self, policy: RetentionPolicy, dry_run: bool = True) -> RetentionResult:
         """What the policy would delete; with `dry_run=False` it goes to the trash."""

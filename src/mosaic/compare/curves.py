@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,16 +71,19 @@ class Curve:
         )
 
 
-def common_range(curves: Sequence[Curve]) -> tuple[float, float]:
-    """From where the last curve begins to where the first one ends."""
+def common_range(
+    curves: Sequence[Curve], names: Mapping[str, str] | None = None
+) -> tuple[float, float]:
+    """From where the last curve begins to where the first one ends; with the names of the runs."""
     finite = [curve.finite() for curve in curves]
     late = max(finite, key=lambda curve: float(curve.steps[0]))
     short = min(finite, key=lambda curve: curve.last_step)
     begin, end = float(late.steps[0]), short.last_step
     if begin > end:
+        first, second = [(names or {}).get(curve.run_id, curve.run_id) for curve in (short, late)]
         raise RequestError(
-            f"The runs share no steps: run {short.run_id} ends at step {end:,.0f}, before the "
-            f"first value of run {late.run_id} at step {begin:,.0f}",
+            f"The runs share no steps: {first} ends at step {end:,.0f}, before the first value "
+            f"of {second} at step {begin:,.0f}",
             hint="leave one of the two out",
         )
     return begin, end

@@ -189,7 +189,7 @@ def form_groups(
             key = ("label", selection.label) if selection.label else _own_key(record)
             if taken.setdefault(run_id, key) != key:
                 raise RequestError(
-                    f"Run {run_id} ({record.run_name}) is in two groups",
+                    f"{record.run_name} is in two groups",
                     hint="a run can be compared on one side only",
                 )
             runs = members.setdefault(key, [])

@@ -74,7 +74,7 @@ class Transition:
 @dataclass(frozen=True)
 class RunRecord:
     run_id: str
-    run_name: str
+    run_name: str  # of no other run of this home: see contracts/run_labels.py
     worker: str
     state: RunState
     outcome: Outcome | None
@@ -109,6 +109,9 @@ class RunRecord:
     revision: int = 0
     # A pinned run is never chosen by retention.
     pinned: bool = False
+    # What a person gave it, as the name is: see contracts/run_labels.py.
+    tags: tuple[str, ...] = ()
+    note: str = ""
     # Runs that differ only in their seed share a group; empty for a run by itself.
     group: str = ""
     origin: Origin = Origin.HERE

@@ -17,7 +17,8 @@ from mosaic.errors import RequestError, UnknownRunError
 LATEST = ("latest", "@last")
 MIN_PART = 4
 MAX_CANDIDATES = 10
-_SEED_SUFFIX = re.compile(r"[-_ ](seed[-_=]?|s)\d+$", re.IGNORECASE)
+# With the number that makes the name unique, see contracts/run_labels.py.
+_SEED_SUFFIX = re.compile(r"[-_ ](seed[-_=]?|s)\d+(#\d+)?$", re.IGNORECASE)
 
 
 class NamedRun(Protocol):

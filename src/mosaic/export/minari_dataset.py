@@ -64,7 +64,7 @@ def export_minari(
         if not count.rows["episodes"]:
             reason = f": {left_out[0]}" if left_out else ""
             raise RequestError(
-                f"Run {record.run_id} has no episode for a dataset{reason}",
+                f"{record.run_name} has no episode for a dataset{reason}",
                 hint="`mosaic replay RUN` shows what can be played again",
                 left_out=left_out,
             )

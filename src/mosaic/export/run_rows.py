@@ -156,7 +156,7 @@ def chosen_metrics(rows: RunRows, wanted: Collection[str]) -> list[str]:
     if unknown:
         shown = ", ".join(known[:_NAMES_SHOWN]) + (", …" if len(known) > _NAMES_SHOWN else "")
         raise RequestError(
-            f"Run {rows.record.run_id} has no metric {unknown[0][:80]!r}",
+            f"{rows.record.run_name} has no metric {unknown[0][:80]!r}",
             hint=f"it has {shown}" if known else "it has none at all",
             unknown=unknown,
         )

@@ -73,6 +73,8 @@ def record_to_proto(record: RunRecord) -> pb.RunRecord:
         message.lineage.CopyFrom(pb.Lineage(**record.lineage.to_dict()))
     if record.gpu_slots:
         message.gpu_slots.extend(record.gpu_slots)
+    if record.tags:
+        message.tags.extend(record.tags)
     if record.paths:
         message.paths.update(record.paths)
     if record.transitions:
@@ -127,6 +129,8 @@ def _summary_values(message: pb.RunRecord) -> dict[str, Any]:
         values["lineage"] = _lineage_from_proto(message.lineage)
     if slots := message.gpu_slots:
         values["gpu_slots"] = tuple(slots)
+    if tags := message.tags:
+        values["tags"] = tuple(tags)
     return values
 
 

@@ -99,7 +99,7 @@ def frames(arguments: argparse.Namespace) -> int:
         segment = segment_path(record.run_id)
         if record.is_over and not segment.exists():
             raise RunStateError(
-                f"Run {record.run_id} is over; frames can be seen only while it runs",
+                f"{record.run_name} is over; frames can be seen only while it runs",
                 hint=f"`mosaic replay {record.run_id}` plays its episodes again; recorded clips, "
                 f"if any, are in {directory / 'videos'}",
             )
@@ -139,7 +139,7 @@ def local_directory(record: RunRecord) -> Path:
     directory = Path(record.paths.get("run_directory", ""))
     if not record.paths or not directory.is_dir():
         raise RequestError(
-            f"Run {record.run_id} is on another machine, and frames cannot be relayed yet",
+            f"{record.run_name} is on another machine, and frames cannot be relayed yet",
             hint="run `mosaic frames` there",
         )
     return directory

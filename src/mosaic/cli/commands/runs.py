@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mosaic.cli.shared.argument_types import natural
@@ -19,6 +20,7 @@ from mosaic.cli.shared.terminal import (
 )
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_reference import is_in_group
+from mosaic.contracts.run_settings import Setting, setting_text
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.front.human import age, count, decimal, duration
 from mosaic.front.references import GROUP_HELP, resolve_runs
@@ -52,7 +54,23 @@ def add(commands: Any) -> None:
         help="only runs that come from there (repeatable)",
     )
     runs.add_argument("--group", metavar="NAME", help="only runs of this group")
-    runs.add_argument("--contains", default="", metavar="TEXT", help="in name, worker or env")
+    runs.add_argument(
+        "--tag",
+        action="append",
+        metavar="TAG",
+        default=[],
+        help="only runs with this tag (repeatable: with all of them)",
+    )
+    runs.add_argument(
+        "--show",
+        action="append",
+        metavar="SETTING",
+        default=[],
+        help="a column for this setting of the configs, such as learning_rate (repeatable)",
+    )
+    runs.add_argument(
+        "--contains", default="", metavar="TEXT", help="in name, tags, note, worker or env"
+    )
     amount = runs.add_mutually_exclusive_group()
     amount.add_argument(
         "--limit", metavar="N", type=natural, default=DEFAULT_LIMIT, help="how many (default 20)"
@@ -78,20 +96,19 @@ def list_runs(arguments: argparse.Namespace) -> int:
     limit = 0 if arguments.all else max(1, arguments.limit)
     with open_client(arguments) as client:
         # One more than shown tells whether there are more.
-        is_part = limit and arguments.group is None and not arguments.origin
+        is_narrowed = arguments.group is not None or arguments.origin or arguments.tag
+        is_part = limit and not is_narrowed
         found = client.list_runs(
             arguments.state, arguments.outcome, arguments.contains, limit + 1 if is_part else 0
         )
+        found = [record for record in found if _is_wanted(arguments, record)]
+        records = found[:limit] if limit else found
+        settings = client.settings(run.run_id for run in records) if arguments.show else {}
         alarms = client.health().alarms
-    if arguments.group is not None:
-        found = [record for record in found if is_in_group(record, arguments.group)]
-    if arguments.origin:
-        found = [record for record in found if record.origin in arguments.origin]
-    records = found[:limit] if limit else found
     if arguments.json:
         say_json([record.to_dict() for record in records])
     elif records:
-        say_runs(records)
+        say_runs(records, arguments.show, settings)
     else:
         say("no runs")
     if len(found) > len(records) and not arguments.json:
@@ -102,13 +119,27 @@ def list_runs(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def say_runs(records: list[RunRecord]) -> None:
+def _is_wanted(arguments: argparse.Namespace, record: RunRecord) -> bool:
+    return (
+        (arguments.group is None or is_in_group(record, arguments.group))
+        and (not arguments.origin or record.origin in arguments.origin)
+        and set(arguments.tag) <= set(record.tags)
+    )
+
+
+def say_runs(
+    records: list[RunRecord],
+    names: Sequence[str] = (),
+    settings: Mapping[str, Mapping[str, Setting]] | None = None,
+) -> None:
+    """With a column for each of these settings."""
     from mosaic.cli.shared.run_view import state_colour
     from mosaic.front.run_words import state_word
 
     is_short = is_terminal(sys.stdout)
     # A column of its own only where it says something.
     has_origin = any(record.origin is not Origin.HERE for record in records)
+    has_tags = any(record.tags for record in records)
     rows = [
         (
             record.run_id[-SHORT_ID:] if is_short else record.run_id,
@@ -119,6 +150,8 @@ def say_runs(records: list[RunRecord]) -> None:
             _mean_return(record),
             _took(record),
             age(record.created_at),
+            *(_setting(name, (settings or {}).get(record.run_id, {})) for name in names),
+            *((", ".join(record.tags),) if has_tags else ()),
             *((record.origin.value,) if has_origin else ()),
         )
         for record in records
@@ -132,14 +165,20 @@ def say_runs(records: list[RunRecord]) -> None:
         "MEAN RETURN",
         "TIME",
         "SUBMITTED",
-        "ORIGIN",
+        *(name.upper() for name in names),
+        *(("TAGS",) if has_tags else ()),
+        *(("ORIGIN",) if has_origin else ()),
     )
     say_table(
-        header if has_origin else header[:-1],
+        header,
         rows,
         [state_colour(record) for record in records],
         flexible=1,
     )
+
+
+def _setting(name: str, settings: Mapping[str, Setting]) -> str:
+    return setting_text(settings[name]) if name in settings else "-"
 
 
 def _reason(record: RunRecord) -> str:

@@ -151,7 +151,7 @@ def _export(client: TrainerClient, run_id: str, tree: LogTree) -> Path:
     record = client.get_run(run_id)
     if not record.progress.episodes and not client.metrics(run_id):
         raise RequestError(
-            f"Run {run_id} has no TensorBoard files and has reported nothing that could be shown",
+            f"{record.run_name} has no TensorBoard files and has reported nothing to show",
             hint=f"`mosaic logs {run_id}` has what it printed",
         )
     return client.export_to_tensorboard(run_id, tree.new_place(record.run_name or run_id))

@@ -88,7 +88,7 @@ def find_study_file(arguments: argparse.Namespace) -> Path:
         run = local_run(client.get_run(resolve_run(client, text)))
     if not run.manifest.optuna_db_path:
         raise RequestError(
-            f"Run {run.record.run_id} names no Optuna study",
+            f"{run.record.run_name} names no Optuna study",
             hint="name the file of the study itself",
         )
     named = run.manifest.optuna_db_path.removeprefix(SQLITE_SCHEME)

@@ -51,7 +51,7 @@ def wandb(arguments: argparse.Namespace) -> int:
     logs = wandb_logs(run.directory, run.manifest, may_leave=run.may_leave)
     if not logs:
         raise RequestError(
-            f"Run {run.record.run_id} has no W&B log",
+            f"{run.record.run_name} has no W&B log",
             hint="a run has one when its training used W&B, as with `track`",
         )
     if arguments.sync:

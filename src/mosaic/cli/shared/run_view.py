@@ -91,6 +91,8 @@ def say_run(record: RunRecord) -> None:
             ("origin", origin_words(record)),
             ("lineage", lineage_words(record)),
             ("pinned", "yes, never cleaned up" if record.pinned else ""),
+            ("tags", ", ".join(record.tags)),
+            ("note", " ".join(record.note.split())),
             ("state", f"{record.state}, {state_word(record)}{attempt}"),
             ("waiting", record.waiting),
             ("stalled", record.stalled),

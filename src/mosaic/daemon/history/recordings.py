@@ -74,7 +74,7 @@ class Recordings:
         else:
             which = "" if attempt is None else f" in attempt {attempt}"
             raise RequestError(
-                f"Run {record.run_id} has no recorded episode {episode_index}{which}"
+                f"{record.run_name} has no recorded episode {episode_index}{which}"
                 + (f"; {gap}" if gap else ""),
                 hint=_HINT,
             )

@@ -24,6 +24,7 @@ from mosaic.daemon.keeping.archives import ArchiveKeeper
 from mosaic.daemon.keeping.deletion import TrashKeeper
 from mosaic.daemon.keeping.journal_packer import JournalPacker
 from mosaic.daemon.keeping.kept_runs import KeptRuns
+from mosaic.daemon.keeping.labels import LabelKeeper
 from mosaic.daemon.keeping.retention import RetentionKeeper
 from mosaic.daemon.keeping.trash import Trash, leftovers
 from mosaic.daemon.registry.registry import Registry
@@ -45,6 +46,7 @@ class Keeping:
         self._kept_runs = KeptRuns(home, registry, supervisor)
         self.trash = TrashKeeper(self._kept_runs, forget)
         self.retention = RetentionKeeper(self._kept_runs, self.trash)
+        self.labels = LabelKeeper(self._kept_runs)
         self.archives = ArchiveKeeper(self._kept_runs)
         self.journals = JournalPacker(self._kept_runs)
 

@@ -25,7 +25,7 @@ import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunErro
 from mosaic.files import MOST_JSON_BYTES
 from mosaic.foreign.files import MAX_DOCUMENT_BYTES, read_regular
 from mosaic.logs import get_logger
-from mosaic.paths import Home, checked_run_id
+from mosaic.paths import Home
 
 DAY_S = 86_400.0
 
@@ -271,18 +271,6 @@ class RetentionKeeper:
         self._kept_runs = kept_runs
         self._trash = trash
         self._applied_at: float | None = None
-
-    async def pin(self, run_id: str, pinned: bool) -> RunRecord:
-        registry, supervisor = self._kept_runs.registry, self._kept_runs.supervisor
-        active = supervisor.active.get(checked_run_id(run_id))
-        if active is None:
-            await registry.pin(run_id, pinned)
-        else:
-            async with active.lock:
-                revision = await registry.pin(run_id, pinned)
-                active.record = replace(active.record, pinned=pinned, revision=revision)
-        supervisor.feed.notify(run_id)
-        return active.record if active else await registry.get(run_id)
 
     async def apply(self, policy: RetentionPolicy, dry_run: bool) -> RetentionResult:
         """What goes, or would go; whatever goes can be restored from the trash."""

@@ -39,7 +39,7 @@ class RunFilter:
 
     states: tuple[RunState, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
-    # Part of the name, the worker or the environment, in any case.
+    # Part of the name, a tag, the note, the worker or the environment, in any case.
     contains: str = ""
     limit: int | None = None
     run_ids: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class RegistryReader:
         self._on_unusable = on_unusable
         self._connection = connect_read_only(path)
         self._records: dict[str, RunRecord] = {}
-        self._connection.create_function("holds", 4, _holds, deterministic=True)
+        self._connection.create_function("holds", 6, _holds, deterministic=True)
 
     def select(self, wanted: RunFilter) -> tuple[list[RunRecord], int]:
         """Records without their details, newest first, and how many there are without the limit."""
@@ -211,7 +211,7 @@ def _condition(wanted: RunFilter) -> tuple[str, list[Any]]:
             clauses.append(f"{column} IN (SELECT value FROM json_each(?))")
             values.append(json.dumps(choices))
     if wanted.contains:
-        clauses.append("holds(?, run_name, worker, env_id)")
+        clauses.append("holds(?, run_name, worker, env_id, tags, note)")
         values.append(wanted.contains.casefold())
     if wanted.after_revision:
         clauses.append("revision > ?")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import RunState
 from mosaic.daemon.registry import quarantine
@@ -39,7 +40,7 @@ class Registry:
         # Why a run is not shown, by its id; grows when a row becomes unusable while we serve.
         self.set_aside = dict(report.set_aside)
         self._home = home
-        self._writer = RegistryWriter(connection, lambda: connect(home.registry), self._keep_end)
+        self._writer = RegistryWriter(connection, lambda: connect(home.registry), self._keep_row)
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="registry-reader")
         self._reader: RegistryReader | None = None
         self._backed_up_revision = self._writer.revision
@@ -95,9 +96,13 @@ class Registry:
         """Take in a run again that was kept elsewhere; raises RunStateError when its id is used."""
         await self._write(lambda store: store.put_back(entry))
 
-    async def pin(self, run_id: str, pinned: bool) -> int:
-        """Returns the run's new revision."""
+    async def pin(self, run_id: str, pinned: bool) -> RunRow:
+        """Returns the run's new row."""
         return await self._write(lambda store: store.pin(run_id, pinned))
+
+    async def label(self, run_id: str, change: LabelChange) -> RunRow:
+        """Name, tags and note; returns the run's new row."""
+        return await self._write(lambda store: store.label(run_id, change))
 
     async def delete(self, run_id: str) -> None:
         """Forget a run that is over. Move its directory away first, or it will be found again."""
@@ -187,7 +192,7 @@ class Registry:
                 hint="free some disk space; the registry itself is not concerned",
             ) from error
 
-    def _keep_end(self, row: RunRow) -> None:
+    def _keep_row(self, row: RunRow) -> None:
         """Runs in the writer's thread, after the commit and before the caller hears of it."""
         try:
             write_row_file(self._home.run(str(row["run_id"])), row)

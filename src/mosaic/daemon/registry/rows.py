@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from mosaic.contracts.hostile_text import is_run_id
+from mosaic.contracts.run_labels import MAX_NOTE, note_problem, tags_problem
 from mosaic.contracts.run_record import (
     Lineage,
     LineageKind,
@@ -162,6 +163,10 @@ def _failure_problem(text: str) -> str | None:
     return None
 
 
+def _tags_problem(text: str) -> str | None:
+    return tags_problem(text.split("\n")) if text else None
+
+
 _TEXT = Column(str)
 _OPTIONAL_NUMBER = Column(float, True, -_MAX_FLOAT, _MAX_FLOAT)
 TIME = Column(float, False, 0.0, LAST_MOMENT)
@@ -232,6 +237,8 @@ RUN_COLUMNS: dict[str, Column] = {
     "parent_run": Column(str, True, check=_parent_problem, since=5),
     "lineage_kind": _word(LineageKind, is_optional=True)._replace(since=5),
     "lineage_step": _OPTIONAL_COUNT._replace(since=5),
+    "tags": _TEXT._replace(check=_tags_problem, since=6, before=""),  # one a line
+    "note": Column(str, longest=MAX_NOTE, check=note_problem, since=6, before=""),
 }
 NEWEST = max(column.since for column in RUN_COLUMNS.values())
 # What a list shows of a run.
@@ -299,6 +306,8 @@ def columns_of(changes: Mapping[str, Any]) -> RunRow:
             row["failure_json"] = None if value is None else _failure_text(value)
         elif name == "gpu_slots":
             row["gpu_slots"] = ",".join(str(int(slot)) for slot in value)
+        elif name == "tags":
+            row["tags"] = storable("tags", "\n".join(value))
         elif name == "lineage":
             row.update(lineage_columns(value))
         elif name == "group":  # a word of SQL, so the column has another name
@@ -339,6 +348,8 @@ def record_of(values: Sequence[Any]) -> RunRecord:
     told["failure"] = None if failure is None else failure_of_text(failure)
     slots = told["gpu_slots"]
     told["gpu_slots"] = _slots_of(slots) if slots else ()
+    tags = told["tags"]
+    told["tags"] = tuple(tags.split("\n")) if tags else ()
     for name in _FLAGS:
         told[name] = bool(told[name])
     told["group"] = told.pop("group_name")

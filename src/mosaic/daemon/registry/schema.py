@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from mosaic import sqlite_migrations
+from mosaic.contracts.run_labels import free_name
 from mosaic.daemon.registry.rows import SqlValue, row_checksum
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.sqlite_migrations import statements_of, version_of
@@ -15,6 +16,8 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 _MAGIC = b"SQLite format 3\x00"
 # The scripts up to this one make the checksums of the runs again by themselves.
 OWN_CHECKSUMS = 6
+# The script since which no two runs have the same name.
+UNIQUE_NAMES = 7
 # A larger number was not written by a future MOSAIC: it comes from four damaged bytes.
 MOST_UNKNOWN_VERSIONS = 1000
 
@@ -74,7 +77,20 @@ def migrate(connection: sqlite3.Connection, target: int | None = None) -> None:
     connection.create_function("row_checksum", -1, _checksum_in_sql, deterministic=True)
     scripts = [statements_of(script.read_text()) for script in migration_scripts()[:target]]
     numbers = range(OWN_CHECKSUMS + 1, len(scripts) + 1)
-    sqlite_migrations.migrate(connection, scripts, dict.fromkeys(numbers, _renew_checksums))
+    afterwards = {**dict.fromkeys(numbers, _renew_checksums), UNIQUE_NAMES: _name_apart}
+    sqlite_migrations.migrate(connection, scripts, afterwards)
+
+
+def _name_apart(connection: sqlite3.Connection) -> None:
+    """Runs of one name get the numbers they would have got, in the order of submission."""
+    rows = connection.execute("SELECT run_id, run_name FROM runs ORDER BY created_at, run_id")
+    taken: set[str] = set()
+    for run_id, name in rows.fetchall():
+        unique = free_name(name, taken) if name in taken else name
+        taken.add(unique)
+        if unique != name:
+            connection.execute("UPDATE runs SET run_name = ? WHERE run_id = ?", (unique, run_id))
+    _renew_checksums(connection)
 
 
 def _renew_checksums(connection: sqlite3.Connection) -> None:

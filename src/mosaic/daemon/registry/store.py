@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mosaic.contracts.run_labels import MARK, LabelChange, free_name
 from mosaic.contracts.run_record import RunRecord, Transition
 from mosaic.contracts.run_state import LEGAL_TRANSITIONS, RunState
 from mosaic.daemon.registry.documents import NewRun, RunEntry
@@ -45,8 +46,9 @@ _INSERT_RUN = (
     f"INSERT INTO runs ({', '.join(_NAMES)}, checksum)"
     f" VALUES ({', '.join('?' * (len(_NAMES) + 1))})"
 )
-# Keys never change; leaving them out spares SQLite the work on their indexes.
-_MUTABLE = tuple(name for name in _NAMES if name not in ("run_id", "client_key"))
+# Keys never change, and names rarely do; leaving them out spares SQLite the work on their indexes.
+_INDEXED = ("run_id", "client_key", "run_name")
+_MUTABLE = tuple(name for name in _NAMES if name not in _INDEXED)
 _UPDATE_RUN = (
     f"UPDATE runs SET {', '.join(f'{name} = ?' for name in _MUTABLE)}, checksum = ?"
     " WHERE run_id = ?"
@@ -64,9 +66,9 @@ class RegistryStore:
         self.next_slot: int
         self.revision: int
         self.next_slot, self.revision = counters or (1, 0)
-        # Rows of runs that ended in the present transaction, or changed after their end; their
-        # run.json is due after it.
-        self.ended: list[RunRow] = []
+        # Rows of runs whose run.json is due after the present transaction: they ended in it,
+        # changed after their end, or got another name than they were submitted with.
+        self.changed: list[RunRow] = []
 
     def create_run(self, new: NewRun) -> tuple[str, bool]:
         if new.client_key is not None:
@@ -81,9 +83,13 @@ class RegistryStore:
             row["capabilities_digest"] = self._keep_capabilities(record.capabilities)
         first = Transition(record.state, record.created_at, "submitted", record.attempt)
         self.insert(row, record.transitions or (first,))
+        if row["run_name"] != record.run_name:
+            self.changed.append(row)  # its run.json has the name that was wanted
         return record.run_id, True
 
     def insert(self, row: RunRow, transitions: Iterable[Transition]) -> None:
+        """With another name where its own is taken."""
+        row["run_name"] = unique_name(self.connection, str(row["run_name"]))
         row["revision"] = self._next_revision()
         values = tuple(row[name] for name in _NAMES)
         self.connection.execute(_INSERT_RUN, (*values, row_checksum(values)))
@@ -120,7 +126,7 @@ class RegistryStore:
         if transition is not None:
             self.add_transition(run_id, transition)
             if transition.state is RunState.TERM:
-                self.ended.append(row)
+                self.changed.append(row)
         return self.revision
 
     def update_progress(self, records: Iterable[RunRecord]) -> None:
@@ -150,13 +156,28 @@ class RegistryStore:
             row["capabilities_digest"] = self._keep_capabilities(entry.capabilities)
         self.insert(row, entry.transitions)
 
-    def pin(self, run_id: str, pinned: bool) -> int:
-        """Possible in every state; a pin is not an event in the run's life and does not date it."""
+    def pin(self, run_id: str, pinned: bool) -> RunRow:
         row = self.row(run_id)
-        self.write(row, {"pinned": int(pinned)}, float(str(row["updated_at"])))
+        return self._mark(row, {"pinned": int(pinned)})
+
+    def label(self, run_id: str, change: LabelChange) -> RunRow:
+        row = self.row(run_id)
+        fields: dict[str, Any] = {}
+        if change.name is not None:
+            fields["run_name"] = unique_name(self.connection, change.name, run_id)
+        if change.add_tags or change.remove_tags:
+            known = str(row["tags"])
+            fields["tags"] = change.tags_of(known.split("\n") if known else ())
+        if change.note is not None:
+            fields["note"] = change.note
+        return self._mark(row, columns_of(fields))
+
+    def _mark(self, row: RunRow, changed: Mapping[str, SqlValue]) -> RunRow:
+        """Possible in every state; no event in the run's life, so it does not date it."""
+        self.write(row, changed, float(str(row["updated_at"])))
         if row["state"] == RunState.TERM:
-            self.ended.append(row)
-        return self.revision
+            self.changed.append(row)
+        return row
 
     def delete(self, run_id: str) -> None:
         row = self.row(run_id)
@@ -195,6 +216,9 @@ class RegistryStore:
         values = [row[name] for name in _MUTABLE]
         checksum = row_checksum(row.values())
         self.connection.execute(_UPDATE_RUN, (*values, checksum, row["run_id"]))
+        if "run_name" in changed:
+            name = (row["run_name"], row["run_id"])
+            self.connection.execute("UPDATE runs SET run_name = ? WHERE run_id = ?", name)
 
     def add_transition(self, run_id: str, transition: Transition) -> None:
         (n,) = self.connection.execute(
@@ -236,3 +260,14 @@ class RegistryStore:
     def _next_revision(self) -> int:
         self.revision += 1
         return self.revision
+
+
+def unique_name(connection: sqlite3.Connection, wanted: str, run_id: str = "") -> str:
+    """A name that no other run has, see contracts/run_labels.py; `run_id` may keep its own."""
+    numbered = f"{wanted}{MARK}"
+    taken = connection.execute(
+        "SELECT run_name FROM runs"
+        " WHERE (run_name = ? OR (run_name >= ? AND run_name < ?)) AND run_id != ?",
+        (wanted, numbered, f"{wanted}{chr(ord(MARK) + 1)}", run_id),
+    ).fetchall()
+    return free_name(wanted, (name for (name,) in taken))

@@ -41,11 +41,11 @@ class RegistryWriter:
         self,
         connection: sqlite3.Connection,
         reconnect: Callable[[], sqlite3.Connection],
-        on_ended: Callable[[RunRow], None],
+        on_changed: Callable[[RunRow], None],
     ) -> None:
         self._store = RegistryStore(connection)
         self._reconnect = reconnect
-        self._on_ended = on_ended
+        self._on_changed = on_changed
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._is_closed = False
@@ -108,9 +108,9 @@ class RegistryWriter:
             self._abandon(group, error)
         else:
             self.revision = self._store.revision
-            for row in self._store.ended:
-                self._on_ended(row)
-        self._store.ended.clear()
+            for row in self._store.changed:
+                self._on_changed(row)
+        self._store.changed.clear()
         for request in group:
             _resolve(request)
 
@@ -119,13 +119,13 @@ class RegistryWriter:
         connection.execute("BEGIN IMMEDIATE")
         for request in group:
             connection.execute("SAVEPOINT operation")
-            ended = len(self._store.ended)
+            changed = len(self._store.changed)
             self._run(request)
             if request.error is not None:
                 if not connection.in_transaction and isinstance(request.error, sqlite3.Error):
                     raise request.error  # SQLite itself gave up the whole transaction
                 connection.execute("ROLLBACK TO operation")
-                del self._store.ended[ended:]
+                del self._store.changed[changed:]
             connection.execute("RELEASE operation")
         self._store.save_counters()
         connection.execute("COMMIT")

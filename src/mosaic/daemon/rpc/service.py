@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.daemon.bus.flow import Delivery
@@ -42,6 +43,12 @@ class HistoryService(rpc.TrainerServicer):
     async def ListMetrics(self, request: pb.RunRequest, context: Any) -> pb.ListMetricsResponse:  # noqa: N802
         infos = await self._trainer.history.metrics(request.run_id)
         return pb.ListMetricsResponse(metrics=map(info_to_proto, infos))
+
+    async def ListSettings(  # noqa: N802
+        self, request: pb.ListSettingsRequest, context: Any
+    ) -> pb.ListSettingsResponse:
+        found = await self._trainer.settings.of(tuple(request.run_ids))
+        return pb.ListSettingsResponse(settings_json=found)
 
     async def QuerySeries(  # noqa: N802
         self, request: pb.QuerySeriesRequest, context: Any
@@ -139,7 +146,17 @@ class KeepingService(rpc.TrainerServicer):
         return pb.EmptyTrashResponse(freed_bytes=freed, runs=runs)
 
     async def PinRun(self, request: pb.PinRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
-        record = await self._trainer.keeping.retention.pin(request.run_id, request.pinned)
+        record = await self._trainer.keeping.labels.pin(request.run_id, request.pinned)
+        return record_to_proto(record)
+
+    async def LabelRun(self, request: pb.LabelRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802
+        change = LabelChange(
+            request.name if request.HasField("name") else None,
+            tuple(request.add_tags),
+            tuple(request.remove_tags),
+            request.note if request.HasField("note") else None,
+        )
+        record = await self._trainer.keeping.labels.label(request.run_id, change)
         return record_to_proto(record)
 
     async def ApplyRetention(  # noqa: N802

@@ -23,6 +23,7 @@ from mosaic.daemon.executors.machine import machine_capacity
 from mosaic.daemon.history.logs import LogPiece, LogSearch, stream_logs
 from mosaic.daemon.history.recordings import Recordings
 from mosaic.daemon.history.run_history import RunHistory, stream_events
+from mosaic.daemon.history.settings import RunSettings
 from mosaic.daemon.keeping.keeper import Keeping
 from mosaic.daemon.launch.attempt_spec import SpecBuilder
 from mosaic.daemon.launch.secrets import SecretVault
@@ -100,6 +101,7 @@ class Trainer:
             home, self._active_run, lambda run: specs.hidden_values(run.run_id, run.config)
         )
         self.history = RunHistory(home.run, self._summary, self._supervisor.active.__contains__)
+        self.settings = RunSettings(home)
         self.recordings = Recordings(home, self._catalog, self.get)
         self.log_search = LogSearch(home, self._summary, self.list_runs)
         self.keeping = Keeping(home, registry, self._supervisor, self.sessions.forget)

@@ -48,6 +48,39 @@ class PreflightResult(_message.Message):
     required: bool
     def __init__(self, check: _Optional[str] = ..., ok: _Optional[bool] = ..., message: _Optional[str] = ..., fix: _Optional[str] = ..., required: _Optional[bool] = ...) -> None: ...
 
+class ListSettingsRequest(_message.Message):
+    __slots__ = ("run_ids",)
+    RUN_IDS_FIELD_NUMBER: _ClassVar[int]
+    run_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, run_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ListSettingsResponse(_message.Message):
+    __slots__ = ("settings_json",)
+    class SettingsJsonEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    SETTINGS_JSON_FIELD_NUMBER: _ClassVar[int]
+    settings_json: _containers.ScalarMap[str, str]
+    def __init__(self, settings_json: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class LabelRunRequest(_message.Message):
+    __slots__ = ("run_id", "name", "add_tags", "remove_tags", "note")
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ADD_TAGS_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_TAGS_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    run_id: str
+    name: str
+    add_tags: _containers.RepeatedScalarFieldContainer[str]
+    remove_tags: _containers.RepeatedScalarFieldContainer[str]
+    note: str
+    def __init__(self, run_id: _Optional[str] = ..., name: _Optional[str] = ..., add_tags: _Optional[_Iterable[str]] = ..., remove_tags: _Optional[_Iterable[str]] = ..., note: _Optional[str] = ...) -> None: ...
+
 class RunRequest(_message.Message):
     __slots__ = ("run_id",)
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
@@ -151,7 +184,7 @@ class Lineage(_message.Message):
     def __init__(self, parent_run: _Optional[str] = ..., kind: _Optional[str] = ..., step: _Optional[int] = ...) -> None: ...
 
 class RunRecord(_message.Message):
-    __slots__ = ("run_id", "run_name", "worker", "state", "outcome", "attempt", "priority", "created_at", "updated_at", "started_at", "finished_at", "agent_id", "worker_id", "env_id", "failure", "exit_code", "signal", "stop_reason", "stop_requested", "stalled", "waiting", "last_heartbeat_at", "progress", "cpus", "memory_mb", "gpu_slots", "checkpoint_uri", "metrics_digest", "quarantined_lines", "revision", "pinned", "group", "origin", "lineage", "paths", "transitions", "stderr_tail", "capabilities_json", "config_json", "manifest_json")
+    __slots__ = ("run_id", "run_name", "worker", "state", "outcome", "attempt", "priority", "created_at", "updated_at", "started_at", "finished_at", "agent_id", "worker_id", "env_id", "failure", "exit_code", "signal", "stop_reason", "stop_requested", "stalled", "waiting", "last_heartbeat_at", "progress", "cpus", "memory_mb", "gpu_slots", "checkpoint_uri", "metrics_digest", "quarantined_lines", "revision", "pinned", "group", "origin", "lineage", "tags", "note", "paths", "transitions", "stderr_tail", "capabilities_json", "config_json", "manifest_json")
     class PathsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +226,8 @@ class RunRecord(_message.Message):
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
     LINEAGE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
     PATHS_FIELD_NUMBER: _ClassVar[int]
     TRANSITIONS_FIELD_NUMBER: _ClassVar[int]
     STDERR_TAIL_FIELD_NUMBER: _ClassVar[int]
@@ -233,13 +268,15 @@ class RunRecord(_message.Message):
     group: str
     origin: str
     lineage: Lineage
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    note: str
     paths: _containers.ScalarMap[str, str]
     transitions: _containers.RepeatedCompositeFieldContainer[Transition]
     stderr_tail: _containers.RepeatedScalarFieldContainer[str]
     capabilities_json: str
     config_json: str
     manifest_json: str
-    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., worker: _Optional[str] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., attempt: _Optional[int] = ..., priority: _Optional[int] = ..., created_at: _Optional[float] = ..., updated_at: _Optional[float] = ..., started_at: _Optional[float] = ..., finished_at: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., env_id: _Optional[str] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stop_reason: _Optional[str] = ..., stop_requested: _Optional[bool] = ..., stalled: _Optional[str] = ..., waiting: _Optional[str] = ..., last_heartbeat_at: _Optional[float] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., cpus: _Optional[int] = ..., memory_mb: _Optional[int] = ..., gpu_slots: _Optional[_Iterable[int]] = ..., checkpoint_uri: _Optional[str] = ..., metrics_digest: _Optional[str] = ..., quarantined_lines: _Optional[int] = ..., revision: _Optional[int] = ..., pinned: _Optional[bool] = ..., group: _Optional[str] = ..., origin: _Optional[str] = ..., lineage: _Optional[_Union[Lineage, _Mapping]] = ..., paths: _Optional[_Mapping[str, str]] = ..., transitions: _Optional[_Iterable[_Union[Transition, _Mapping]]] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., capabilities_json: _Optional[str] = ..., config_json: _Optional[str] = ..., manifest_json: _Optional[str] = ...) -> None: ...
+    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., worker: _Optional[str] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., attempt: _Optional[int] = ..., priority: _Optional[int] = ..., created_at: _Optional[float] = ..., updated_at: _Optional[float] = ..., started_at: _Optional[float] = ..., finished_at: _Optional[float] = ..., agent_id: _Optional[str] = ..., worker_id: _Optional[str] = ..., env_id: _Optional[str] = ..., failure: _Optional[_Union[Failure, _Mapping]] = ..., exit_code: _Optional[int] = ..., signal: _Optional[int] = ..., stop_reason: _Optional[str] = ..., stop_requested: _Optional[bool] = ..., stalled: _Optional[str] = ..., waiting: _Optional[str] = ..., last_heartbeat_at: _Optional[float] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., cpus: _Optional[int] = ..., memory_mb: _Optional[int] = ..., gpu_slots: _Optional[_Iterable[int]] = ..., checkpoint_uri: _Optional[str] = ..., metrics_digest: _Optional[str] = ..., quarantined_lines: _Optional[int] = ..., revision: _Optional[int] = ..., pinned: _Optional[bool] = ..., group: _Optional[str] = ..., origin: _Optional[str] = ..., lineage: _Optional[_Union[Lineage, _Mapping]] = ..., tags: _Optional[_Iterable[str]] = ..., note: _Optional[str] = ..., paths: _Optional[_Mapping[str, str]] = ..., transitions: _Optional[_Iterable[_Union[Transition, _Mapping]]] = ..., stderr_tail: _Optional[_Iterable[str]] = ..., capabilities_json: _Optional[str] = ..., config_json: _Optional[str] = ..., manifest_json: _Optional[str] = ...) -> None: ...
 
 class StreamLogRequest(_message.Message):
     __slots__ = ("run_id", "stream", "tail_lines", "follow", "after")

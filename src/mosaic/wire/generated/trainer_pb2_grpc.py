@@ -134,6 +134,11 @@ class TrainerStub:
                 request_serializer=trainer__pb2.PinRunRequest.SerializeToString,
                 response_deserializer=trainer__pb2.RunRecord.FromString,
                 _registered_method=True)
+        self.LabelRun = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/LabelRun',
+                request_serializer=trainer__pb2.LabelRunRequest.SerializeToString,
+                response_deserializer=trainer__pb2.RunRecord.FromString,
+                _registered_method=True)
         self.ApplyRetention = channel.unary_unary(
                 '/mosaic.trainer.v1.Trainer/ApplyRetention',
                 request_serializer=trainer__pb2.RetentionRequest.SerializeToString,
@@ -158,6 +163,11 @@ class TrainerStub:
                 '/mosaic.trainer.v1.Trainer/ListMetrics',
                 request_serializer=trainer__pb2.RunRequest.SerializeToString,
                 response_deserializer=trainer__pb2.ListMetricsResponse.FromString,
+                _registered_method=True)
+        self.ListSettings = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/ListSettings',
+                request_serializer=trainer__pb2.ListSettingsRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListSettingsResponse.FromString,
                 _registered_method=True)
         self.QuerySeries = channel.unary_unary(
                 '/mosaic.trainer.v1.Trainer/QuerySeries',
@@ -316,6 +326,13 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def LabelRun(self, request, context):
+        """Name, tags and note. The answer has the name that the run got: a number makes it unique.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ApplyRetention(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -344,6 +361,13 @@ class TrainerServicer:
 
     def ListMetrics(self, request, context):
         """What is stored of runs, live or over.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSettings(self, request, context):
+        """What runs were configured with, by short names: see contracts/run_settings.py.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -482,6 +506,11 @@ def add_TrainerServicer_to_server(servicer, server):
                     request_deserializer=trainer__pb2.PinRunRequest.FromString,
                     response_serializer=trainer__pb2.RunRecord.SerializeToString,
             ),
+            'LabelRun': grpc.unary_unary_rpc_method_handler(
+                    servicer.LabelRun,
+                    request_deserializer=trainer__pb2.LabelRunRequest.FromString,
+                    response_serializer=trainer__pb2.RunRecord.SerializeToString,
+            ),
             'ApplyRetention': grpc.unary_unary_rpc_method_handler(
                     servicer.ApplyRetention,
                     request_deserializer=trainer__pb2.RetentionRequest.FromString,
@@ -506,6 +535,11 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.ListMetrics,
                     request_deserializer=trainer__pb2.RunRequest.FromString,
                     response_serializer=trainer__pb2.ListMetricsResponse.SerializeToString,
+            ),
+            'ListSettings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSettings,
+                    request_deserializer=trainer__pb2.ListSettingsRequest.FromString,
+                    response_serializer=trainer__pb2.ListSettingsResponse.SerializeToString,
             ),
             'QuerySeries': grpc.unary_unary_rpc_method_handler(
                     servicer.QuerySeries,
@@ -1084,6 +1118,33 @@ class Trainer:
             _registered_method=True)
 
     @staticmethod
+    def LabelRun(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/LabelRun',
+            trainer__pb2.LabelRunRequest.SerializeToString,
+            trainer__pb2.RunRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ApplyRetention(request,
             target,
             options=(),
@@ -1208,6 +1269,33 @@ class Trainer:
             '/mosaic.trainer.v1.Trainer/ListMetrics',
             trainer__pb2.RunRequest.SerializeToString,
             trainer__pb2.ListMetricsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSettings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ListSettings',
+            trainer__pb2.ListSettingsRequest.SerializeToString,
+            trainer__pb2.ListSettingsResponse.FromString,
             options,
             channel_credentials,
             insecure,
