@@ -86,9 +86,7 @@ def test_the_last_tab_leaves_a_sentence_behind(shown: Application) -> None:
     assert set(panel.bar.ids) == set(panel.tab_ids)
 
 
-def test_keys_and_escape_work_in_the_window_of_the_centre(
-    qtbot: QtBot, shown: Application
-) -> None:
+def test_keys_and_escape_work_in_the_window_of_the_centre(qtbot: QtBot, shown: Application) -> None:
     state, commands = shown.state, shown.workbench.commands
     commands.trigger("view.window.centre")
     window = popped(shown, CENTRE)

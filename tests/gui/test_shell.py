@@ -254,9 +254,7 @@ def test_the_palette_says_why_something_is_not_possible_now(
     assert said[0].text == "Pause: alpha is over"
 
 
-def test_question_mark_lists_the_keys_of_replay_and_play(
-    qtbot: QtBot, shown: Application
-) -> None:
+def test_question_mark_lists_the_keys_of_replay_and_play(qtbot: QtBot, shown: Application) -> None:
     shown.workbench.commands.trigger("help.shortcuts")
     words = {item.text() for item in shown.window.shortcuts_overlay.findChildren(QLabel)}
     assert {"Replay", "Play", "Play in a loop", "Take over from the policy, hand back"} <= words

@@ -49,8 +49,9 @@ class ToldWindow:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.shown = json.loads(line)
+        with self._process.stdout as lines:
+            for line in lines:
+                self.shown = json.loads(line)
 
 
 @contextmanager

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QLayout, QMainWindow, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QLayout,
+    QMainWindow,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.runs.panel import RunsPanel
@@ -159,7 +166,8 @@ class MainWindow(QMainWindow):
 
     def _give_centre_edges(self) -> None:
         """Where no dock stands beside it, the centre keeps the distance to the window's edge."""
-        layout = self.centralWidget().layout()
+        centre = self.centralWidget()
+        layout = centre.layout() if centre is not None else None
         assert layout is not None
         left, right = (
             _EDGE if dock.isHidden() else 0 for dock in (self.launch_dock, self.tabs_dock)
