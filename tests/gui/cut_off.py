@@ -1,4 +1,4 @@
-"""Finds what a person cannot see whole: controls and words that are cut off or out of the window."""
+"""Finds what a person cannot see whole: controls and words that are cut off."""
 
 from __future__ import annotations
 

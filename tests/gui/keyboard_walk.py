@@ -67,7 +67,7 @@ def unreachable(window: QMainWindow, reached: list[QWidget]) -> list[str]:
 
 
 def nameless(window: QWidget) -> list[str]:
-    """What a screen reader could not tell from others: all that can be used, or have the keyboard."""
+    """What a screen reader could not tell from others, of all that can be used."""
     seen = {*interactive(window), *focusable(window)}
     return [describe(item) for item in seen if not _name(item)]
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QCursor, QHelpEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QToolTip
 from pytestqt.qtbot import QtBot
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
@@ -21,6 +22,7 @@ from mosaic.gui.services.unexpected_errors import UnexpectedErrors
 from mosaic.gui.services.workbench import MENUS
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Page
+from mosaic.gui.widgets.roles import eliding_label
 from mosaic.paths import Home
 from tests.gui.conftest import WAIT_MS
 from tests.registry_samples import new_run
@@ -252,9 +254,7 @@ def test_the_palette_says_why_something_is_not_possible_now(
     assert said[0].text == "Pause: alpha is over"
 
 
-def test_question_mark_lists_the_keys_of_replay_and_play(
-    qtbot: QtBot, shown: Application
-) -> None:
+def test_question_mark_lists_the_keys_of_replay_and_play(qtbot: QtBot, shown: Application) -> None:
     shown.workbench.commands.trigger("help.shortcuts")
     words = {item.text() for item in shown.window.shortcuts_overlay.findChildren(QLabel)}
     assert {"Replay", "Play", "Play in a loop", "Take over from the policy, hand back"} <= words
@@ -322,3 +322,36 @@ def _refuse() -> None:
 
 def test_all_menus_are_made_once(lonely: Application) -> None:
     assert [action.text() for action in lonely.window.menuBar().actions()] == list(MENUS)
+
+
+def test_a_tool_tip_is_above_its_control_and_lets_clicks_through(
+    qtbot: QtBot, shown: Application
+) -> None:
+    button = shown.window.runs_panel.logs_button
+    middle = button.mapToGlobal(button.rect().center())
+    QCursor.setPos(middle)
+    QToolTip.showText(middle, "what it is for", button)
+    (tip,) = [item for item in QApplication.topLevelWidgets() if item.inherits("QTipLabel")]
+    qtbot.waitUntil(tip.isVisible, timeout=WAIT_MS)
+    corner = button.mapToGlobal(QPoint(0, 0))
+    qtbot.waitUntil(lambda: tip.geometry().bottom() < corner.y(), timeout=WAIT_MS)
+    assert tip.windowFlags() & Qt.WindowType.WindowTransparentForInput
+    QToolTip.hideText()
+
+
+def test_a_long_title_ends_with_dots_and_is_whole_in_its_tool_tip(
+    qtbot: QtBot, shown: Application
+) -> None:
+    whole = "a run with a name that is longer than any place it could ever have " * 4
+    found = eliding_label(whole)
+    qtbot.addWidget(found)
+    found.resize(200, 20)
+    found.show()
+    assert QLabel.text(found).endswith("…") and found.accessibleName() == whole
+    middle = found.rect().center()
+    event = QHelpEvent(QEvent.Type.ToolTip, middle, found.mapToGlobal(middle))
+    QApplication.sendEvent(found, event)
+    assert QToolTip.text() == whole
+    found.resize(5000, 20)
+    assert not found.is_cut
+    QToolTip.hideText()

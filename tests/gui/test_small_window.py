@@ -69,9 +69,7 @@ def test_what_is_asked_for_is_what_is_seen(small: Application) -> None:
     assert window.tabs_panel.isVisible()
 
 
-def test_the_keys_of_the_panels_turn_to_them_or_hide_them(
-    qtbot: QtBot, small: Application
-) -> None:
+def test_the_keys_of_the_panels_turn_to_them_or_hide_them(qtbot: QtBot, small: Application) -> None:
     window, commands = small.window, small.workbench.commands
     control, alt = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
     window.setFocus()
@@ -137,11 +135,11 @@ def test_nothing_is_cut_off(person: Person, daemon: DaemonHarness, size: tuple[i
     for worker in ("cleanrl", "baseline", "script"):
         person.click(person.launch.roster.row(worker))
         look(worker)
+    panel = person.window.tabs_panel
     for run_id in (done, failed):
         person.select_run(run_id)
         person.see_details()
         person.state.show_page(Page.LIVE)
-        panel = person.window.tabs_panel
         for number, tab_id in enumerate(panel.tab_ids):
             panel.show_nth(number)
             person.see(lambda tab_id=tab_id: panel.current_id == tab_id)  # type: ignore[misc]

@@ -12,6 +12,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
+    QMainWindow,
     QPushButton,
     QSizePolicy,
     QStackedLayout,
@@ -255,7 +256,8 @@ class LivePage(StagePage):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Close:
-            self._is_closing = True
+            # Closing a window of its own brings the page back into the other one.
+            self._is_closing = isinstance(watched, QMainWindow)
         elif event.type() == QEvent.Type.WindowStateChange:
             self._refresh()
         return super().eventFilter(watched, event)

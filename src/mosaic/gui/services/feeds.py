@@ -22,8 +22,9 @@ _HEALTH_MS = 1000
 _SILENCE_S = 2.0
 # A daemon that is being started, or started again, does not answer at first: that is no news yet.
 _PATIENCE_FIRST_S, _PATIENCE_S = 15.0, 3.0
-# Runs that somebody else deleted are noticed only by listing all.
-_RELOAD_S = 60.0
+# Runs that somebody else deleted, in another window perhaps, are noticed only by listing all: soon
+# where they are few, and at the same cost where they are many.
+_RELOAD_S, _MOST_RELOAD_S, _LISTED_PER_S = 5.0, 60.0, 100.0
 _DETAILS_MS = 1000
 
 
@@ -125,7 +126,8 @@ class Feeds(QObject):
         self._missed_since = None
         self._state.set_health(health)
         self._state.set_connection(Connection.ONLINE)
-        is_old = time.monotonic() - self._listed_at > _RELOAD_S
+        wait_s = min(max(_RELOAD_S, len(self._state.runs) / _LISTED_PER_S), _MOST_RELOAD_S)
+        is_old = time.monotonic() - self._listed_at > wait_s
         if is_new or not was_online or is_old:
             self.reload()
         if is_new:

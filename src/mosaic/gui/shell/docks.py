@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from mosaic.gui.shell.model.dock_sizes import DockSizes, adjusted_sizes, dock_sizes
+from mosaic.gui.shell.pop_outs import PoppedWindow
 
 _RESIZE = QEvent.Type.Resize
 
@@ -47,8 +50,11 @@ class DockShares(QObject):
 class FullScreen:
     """The centre alone, as large as the screen, and back again."""
 
-    def __init__(self, window: QMainWindow) -> None:
-        self._window = window
+    def __init__(
+        self, window: QMainWindow, popped_centre: Callable[[], PoppedWindow | None]
+    ) -> None:
+        """`popped_centre`: the window of its own that the centre may have."""
+        self._window, self._popped_centre = window, popped_centre
         self._docks: QByteArray | None = None
         self._was_maximized = False
 
@@ -57,7 +63,10 @@ class FullScreen:
         return self._docks is not None
 
     def toggle(self) -> None:
-        if self.is_on:
+        popped = self._popped_centre()
+        if popped is not None:
+            popped.toggle_full_screen()
+        elif self.is_on:
             self.leave()
         else:
             self._enter()

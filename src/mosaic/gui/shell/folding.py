@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 from psygnal import Signal
@@ -81,6 +80,7 @@ class Folding:
         self._window, self.side = window, side
         self._left, self._right, self._run_panel = left, right, run_panel
         self._was_right_shown = True
+        self._has_selected = False
         side.switch.chosen.connect(lambda value: self._turn_to(Side(value)))
         for dock in (left, right):
             dock.toggleViewAction().toggled.connect(lambda *_: self.changed.emit())
@@ -129,25 +129,22 @@ class Folding:
 
     def follow(self, state: WorkbenchState) -> None:
         """Whoever asks for a form or a tab wants to see it; so does who selects another run."""
-        has_seen_one = False
+        state.selection_changed.connect(self._on_selection_changed)
+        state.tab_asked.connect(self._on_run_asked)
+        state.form_asked.connect(self._on_form_asked)
+        state.mode_changed.connect(self._on_form_asked)
 
-        def on_selection(selection: tuple[str, ...]) -> None:
-            nonlocal has_seen_one
-            # The first one is selected by the window itself, when it opens.
-            if has_seen_one and selection and not self._left.isHidden():
-                self.reveal(Side.RUN)
-            has_seen_one = has_seen_one or bool(selection)
+    def _on_selection_changed(self, selection: tuple[str, ...]) -> None:
+        # The first one is selected by the window itself, when it opens.
+        if self._has_selected and selection and not self._left.isHidden():
+            self.reveal(Side.RUN)
+        self._has_selected = self._has_selected or bool(selection)
 
-        self._listeners: tuple[Callable[..., None], ...] = (
-            on_selection,
-            lambda *_: self.reveal(Side.RUN),
-            lambda *_: self.reveal(Side.FORM),
-        )
-        on_selected, on_tab, on_form = self._listeners
-        state.selection_changed.connect(on_selected)
-        state.tab_asked.connect(on_tab)
-        state.form_asked.connect(on_form)
-        state.mode_changed.connect(on_form)
+    def _on_run_asked(self, tab_id: str) -> None:
+        self.reveal(Side.RUN)
+
+    def _on_form_asked(self, asked: object) -> None:
+        self.reveal(Side.FORM)
 
     def _fold(self) -> None:
         self._was_right_shown = not self._right.isHidden()

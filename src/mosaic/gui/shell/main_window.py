@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QLayout,
+    QMainWindow,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.runs.panel import RunsPanel
@@ -14,12 +21,14 @@ from mosaic.gui.shell.folding import Folding, SidePanel
 from mosaic.gui.shell.header import ConnectionBanner, Header, Menus
 from mosaic.gui.shell.overlays import AboutOverlay, ConsentOverlay, ShortcutsOverlay
 from mosaic.gui.shell.palette import CommandPalette
+from mosaic.gui.shell.pop_outs import CENTRE, PopOuts
 from mosaic.gui.shell.snackbar import Snackbar
 from mosaic.gui.shell.stage_view import StageView
 from mosaic.gui.shell.tabs_panel import TabsPanel
 from mosaic.gui.shell.window_commands import WindowCommands, WindowParts
 from mosaic.gui.state.targets import Page
 from mosaic.gui.welcome.solved_banner import SolvedBanner
+from mosaic.gui.widgets.messages import EmptyState
 from mosaic.gui.widgets.roles import with_role
 
 FIRST_SIZE = (1280, 800)
@@ -43,15 +52,16 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("MOSAIC")
         self._docks: DockShares | None = None  # while it is empty
         self._header: Header | None = None
-        self.full_screen = FullScreen(self)
+        self.full_screen = FullScreen(self, lambda: self.pop_outs.window(CENTRE))
         self.setMinimumSize(*LEAST_SIZE)
         self.resize(*FIRST_SIZE)
 
     def fill(self, workbench: Workbench) -> None:
         self._workbench = workbench
+        self.pop_outs = PopOuts(workbench, self.close_topmost)
         self.launch_panel = LaunchPanel(workbench)
         self.stage = StageView(workbench)
-        self.tabs_panel = TabsPanel(workbench)
+        self.tabs_panel = TabsPanel(workbench, self.pop_outs)
         self.runs_panel = RunsPanel(workbench)
         self.snackbar = Snackbar(workbench.theme, self)
         workbench.state.said.connect(self.snackbar.show_notice)
@@ -61,7 +71,6 @@ class MainWindow(QMainWindow):
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         areas = Qt.DockWidgetArea
-        self.stage.setMinimumSize(*_LEAST_CENTRE)
         side = SidePanel(self.launch_panel)
         self.launch_dock = self._dock("Agent", side, areas.LeftDockWidgetArea)
         self.tabs_dock = self._dock("Run", self.tabs_panel, areas.RightDockWidgetArea)
@@ -77,6 +86,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         self.full_screen.leave()  # a window opens as it was before
         self.folding.unfold()
+        self.pop_outs.close_all()
         settings = self._workbench.settings
         settings.setValue("window/geometry", self.saveGeometry())
         settings.setValue("window/docks", self.saveState(_LAYOUT_VERSION))
@@ -122,12 +132,45 @@ class MainWindow(QMainWindow):
         layout.setSpacing(8)
         layout.addWidget(self.banner)
         layout.addWidget(self.solved)
-        layout.addWidget(self.stage, 1)
+        self._stage_place = QWidget()
+        self._stage_stack = QStackedLayout(self._stage_place)
+        self._stage_stack.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
+        self._stage_stack.addWidget(self.stage)
+        self._elsewhere = with_role(
+            EmptyState(
+                self._workbench.theme,
+                "dock-window",
+                "The centre is in a window of its own",
+                "Closing that window brings it back.",
+                "Dock it",
+                self.toggle_centre,
+            ),
+            "panel",
+        )
+        self._stage_stack.addWidget(self._elsewhere)
+        for part in (self.stage, self._stage_place):
+            part.setMinimumSize(*_LEAST_CENTRE)
+        layout.addWidget(self._stage_place, 1)
         return centre
+
+    def toggle_centre(self) -> None:
+        """Into a window of its own, or back."""
+        if self.pop_outs.window(CENTRE) is not None:
+            self.pop_outs.dock(CENTRE)
+            return
+        self.full_screen.leave()
+        self._stage_stack.removeWidget(self.stage)
+        self.pop_outs.take_out(CENTRE, "Centre", self.stage, self._dock_centre)
+        self._stage_stack.setCurrentWidget(self._elsewhere)
+
+    def _dock_centre(self) -> None:
+        self._stage_stack.insertWidget(0, self.stage)
+        self._stage_stack.setCurrentWidget(self.stage)
 
     def _give_centre_edges(self) -> None:
         """Where no dock stands beside it, the centre keeps the distance to the window's edge."""
-        layout = self.centralWidget().layout()
+        centre = self.centralWidget()
+        layout = centre.layout() if centre is not None else None
         assert layout is not None
         left, right = (
             _EDGE if dock.isHidden() else 0 for dock in (self.launch_dock, self.tabs_dock)
@@ -164,6 +207,8 @@ class MainWindow(QMainWindow):
             runs_dock=self.runs_dock,
             tabs_panel=self.tabs_panel,
             full_screen=self.full_screen,
+            pop_outs=self.pop_outs,
+            toggle_centre=self.toggle_centre,
             palette=self.palette_overlay,
             shortcuts=self.shortcuts_overlay,
             about=self.about_overlay,
@@ -171,6 +216,8 @@ class MainWindow(QMainWindow):
             quit=self._quit,
         )
         self.window_commands = WindowCommands(workbench, parts)
+        if self.pop_outs.was_out(CENTRE):
+            self.toggle_centre()
         bar = self.menuBar()
         bar.setNativeMenuBar(False)  # the header is in the same row
         self.menus = Menus(bar, workbench.commands)

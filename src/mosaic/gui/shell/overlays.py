@@ -253,9 +253,7 @@ class ShortcutsOverlay(Overlay):
             )
             for action in self._commands
         ]
-        keys += [
-            (page, text, sign) for page, rows in _PAGE_KEYS.items() for text, sign in rows
-        ]
+        keys += [(page, text, sign) for page, rows in _PAGE_KEYS.items() for text, sign in rows]
         groups = shortcut_rows(keys, _ELSEWHERE)
         order = [name for name in (*MENUS, _ELSEWHERE, *_PAGE_KEYS) if name in groups]
         content = with_role(QWidget(), "plain")

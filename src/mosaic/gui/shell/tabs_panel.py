@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -28,10 +29,12 @@ from PySide6.QtWidgets import (
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.game_info.tab import GameView, scrolled
 from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.shell.pop_outs import PopOuts
 from mosaic.gui.shell.tab_kinds import TAB_KINDS
 from mosaic.gui.tabs.model import shown_tabs
 from mosaic.gui.tabs.run_tab import RunTab, TabKind
 from mosaic.gui.theme.theme import Theme
+from mosaic.gui.widgets.messages import EmptyState
 from mosaic.gui.widgets.roles import label, with_role
 
 _MENU_WIDTH = 32
@@ -79,11 +82,17 @@ class TabBar(QWidget):
         self.menu_button.setAccessibleName("All tabs")
         self.menu_button.setFixedWidth(_MENU_WIDTH)
         self.menu_button.clicked.connect(self.open_menu)
+        self.pop_button = with_role(QToolButton(), "flat")
+        self.pop_button.setObjectName("pop-out-tab")
+        self.pop_button.setAccessibleName("Pop out the tab")
+        self.pop_button.setToolTip("Show this tab in a window of its own")
+        self.pop_button.setFixedWidth(_MENU_WIDTH)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(_EDGE, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._titles, 1)
         layout.addWidget(self.menu_button)
+        layout.addWidget(self.pop_button)
         theme.changed.connect(self._draw)
         self._draw()
 
@@ -130,7 +139,7 @@ class TabBar(QWidget):
         """The bar holds those that have room; the menu holds all."""
         current = self.ids.index(self._current) if self._current in self.ids else -1
         widths = [self._titles.width_of(kind.title) for kind in self._kinds]
-        room = self.contentsRect().width() - _EDGE
+        room = self.contentsRect().width() - _EDGE - _MENU_WIDTH
         has_room = shown_tabs(widths, current, room, _MENU_WIDTH)
         shown = tuple(kind.id for kind, fits in zip(self._kinds, has_room, strict=True) if fits)
         self._titles.blockSignals(True)
@@ -143,6 +152,7 @@ class TabBar(QWidget):
         hidden = len(self._kinds) - len(shown)
         self.menu_button.setVisible(hidden > 0)
         self.menu_button.setToolTip(f"All tabs ({hidden} more)")
+        self.pop_button.setEnabled(bool(self._kinds))
 
     def _fill_titles(self) -> None:
         for index in reversed(range(self._titles.count())):
@@ -174,6 +184,7 @@ class TabBar(QWidget):
 
     def _draw(self) -> None:
         self.menu_button.setIcon(self._theme.icon("dots-horizontal"))
+        self.pop_button.setIcon(self._theme.icon("dock-window"))
         self._fill_menu()
 
 
@@ -237,8 +248,9 @@ class _Pages(QWidget):
 
 
 class TabsPanel(QWidget):
-    def __init__(self, workbench: Workbench) -> None:
+    def __init__(self, workbench: Workbench, pop_outs: PopOuts) -> None:
         super().__init__()
+        self._pop_outs = pop_outs
         with_role(self, "panel")
         self.setObjectName("tabs-panel")
         self._workbench = workbench
@@ -250,6 +262,7 @@ class TabsPanel(QWidget):
         self._wanted = str(workbench.settings.value(_CHOSEN, ""))
         self.bar = TabBar(workbench.theme)
         self.bar.chosen.connect(self._on_chosen)
+        self.bar.pop_button.clicked.connect(self.pop_out)
         self.no_run_page = NoRunPage(workbench)
         page = QWidget()
         inner = QVBoxLayout(page)
@@ -258,6 +271,13 @@ class TabsPanel(QWidget):
         inner.addWidget(self.bar)
         pages = _Pages()
         self._stack = QStackedLayout(pages)
+        self._all_out = EmptyState(
+            workbench.theme,
+            "dock-window",
+            "All tabs are in windows of their own",
+            "Closing such a window brings its tab back.",
+        )
+        self._stack.addWidget(self._all_out)
         inner.addWidget(pages, 1)
         self._layout = QStackedLayout(self)
         self._layout.setContentsMargins(1, 1, 1, 1)
@@ -288,8 +308,55 @@ class TabsPanel(QWidget):
 
     def show_tab(self, tab_id: str) -> None:
         """Stays wanted until the selected run has it."""
+        window = self._pop_outs.window(tab_id)
+        if window is not None:
+            window.raise_()
+            window.activateWindow()
+            return
         self._want(tab_id)
         self.bar.choose(tab_id)
+
+    # Tabs in windows of their own
+
+    def pop_out(self) -> None:
+        """The tab that is in front."""
+        if self.current_id:
+            self._take_out(self.current_id)
+
+    def _take_out(self, tab_id: str) -> None:
+        tab = self.tab(tab_id)
+        if tab is None:
+            return
+        if tab is self._active:
+            self._active = None  # it stays active where it goes
+        else:
+            tab.set_active(True)
+        self._stack.removeWidget(tab)
+        self._pop_outs.take_out(tab_id, self._title_of(tab_id), tab, partial(self._dock, tab_id))
+        self._rebuild(self._kinds)
+        self._show_current()
+
+    def _dock(self, tab_id: str) -> None:
+        tab = self._made[tab_id]
+        tab.set_active(False)
+        self._stack.addWidget(tab)
+        if not self._pop_outs.is_closing:
+            self._want(tab_id)  # whoever docks it wants to see it
+            self._rebuild(self._kinds)
+            self._show_current()
+
+    def _title_of(self, tab_id: str) -> str:
+        title = next(kind.title for kind in TAB_KINDS if kind.id == tab_id)
+        return f"{title} · {self._record.run_name}" if self._record is not None else title
+
+    def _update_windows(self) -> None:
+        """Those that were out when the program ended come back; all say whose they are."""
+        for tab_id in self.tab_ids:
+            window = self._pop_outs.window(tab_id)
+            if window is not None:
+                window.show_title(self._title_of(tab_id))
+            elif self._pop_outs.was_out(tab_id):
+                self._take_out(tab_id)
 
     def show_nth(self, number: int) -> None:
         if number < len(self._kinds):
@@ -323,6 +390,7 @@ class TabsPanel(QWidget):
         for tab_id in kinds:
             if tab_id in self._made:
                 self._made[tab_id].show_run(record)
+        self._update_windows()
         self._layout.setCurrentIndex(1)
         self._show_current()
 
@@ -332,8 +400,10 @@ class TabsPanel(QWidget):
 
     def _rebuild(self, kinds: dict[str, TabKind]) -> None:
         self._kinds = kinds
-        stays = self.bar.current if self.bar.current in kinds else next(iter(kinds), "")
-        self.bar.show_kinds(tuple(kinds.values()), self._wanted if self._wanted in kinds else stays)
+        docked = {id: kind for id, kind in kinds.items() if self._pop_outs.window(id) is None}
+        stays = self.bar.current if self.bar.current in docked else next(iter(docked), "")
+        chosen = self._wanted if self._wanted in docked else stays
+        self.bar.show_kinds(tuple(docked.values()), chosen)
 
     def _on_chosen(self, tab_id: str) -> None:
         self._want(tab_id)
@@ -346,8 +416,7 @@ class TabsPanel(QWidget):
 
     def _show_current(self) -> None:
         tab = self.tab(self.bar.current) if self._record is not None else None
-        if tab is not None:
-            self._stack.setCurrentWidget(tab)
+        self._stack.setCurrentWidget(self._all_out if tab is None else tab)
         self._activate(tab if self.isVisible() else None)
 
     def _activate(self, tab: RunTab | None) -> None:

@@ -19,6 +19,7 @@ from mosaic.gui.shell.folding import Folding, Side
 from mosaic.gui.shell.model import zoom_steps
 from mosaic.gui.shell.overlays import AboutOverlay, ShortcutsOverlay
 from mosaic.gui.shell.palette import CommandPalette
+from mosaic.gui.shell.pop_outs import CENTRE, PopOuts
 from mosaic.gui.shell.tabs_panel import TabsPanel
 from mosaic.gui.shell.zoom import Zoom
 from mosaic.gui.state.notices import Notice, Severity, notice_of
@@ -35,6 +36,8 @@ class WindowParts:
     runs_dock: QDockWidget
     tabs_panel: TabsPanel
     full_screen: FullScreen
+    pop_outs: PopOuts
+    toggle_centre: Callable[[], None]
     palette: CommandPalette
     shortcuts: ShortcutsOverlay
     about: AboutOverlay
@@ -96,6 +99,7 @@ class WindowCommands:
         self._add_side("agent", "Agent panel", Side.FORM, "Ctrl+B")
         self._add_dock("runs", "Runs panel", parts.runs_dock, "Ctrl+J")
         self._add_side("run", "Run panel", Side.RUN, "Ctrl+Alt+B")
+        self._add_pop_outs()
         self._add_zoom()
         group = QActionGroup(parts.window)
         for name in themes.NAMES:
@@ -138,6 +142,46 @@ class WindowCommands:
         )
         action.setChecked(shown.isChecked())
         shown.toggled.connect(action.setChecked)
+
+    def _add_pop_outs(self) -> None:
+        """In windows of their own, which closing them ends."""
+        add, parts = self._workbench.commands.add, self._parts
+        add(
+            "view.window.tab",
+            "Pop out the tab",
+            parts.tabs_panel.pop_out,
+            menu="View",
+            shortcut="Ctrl+Shift+O",
+            icon="dock-window",
+        )
+        centre = add(
+            "view.window.centre",
+            "Centre in a window of its own",
+            parts.toggle_centre,
+            menu="View",
+            shortcut="Ctrl+Shift+Y",
+            is_checkable=True,
+        )
+        add("view.window.dock", "Dock all windows", parts.pop_outs.dock_all, menu="View")
+
+        def show_state() -> None:
+            centre.setChecked(parts.pop_outs.window(CENTRE) is not None)
+            problem = "" if parts.pop_outs.keys else "no view is in a window of its own"
+            self._workbench.commands.set_problem("view.window.dock", problem)
+
+        def show_tab_state(*_: object) -> None:
+            docked = set(parts.tabs_panel.tab_ids) - set(parts.pop_outs.keys)
+            is_there = bool(docked and self._workbench.state.details is not None)
+            problem = "" if is_there else "there is no tab in the window"
+            self._workbench.commands.set_problem("view.window.tab", problem)
+
+        for changed, show in (
+            (parts.pop_outs.changed, show_state),
+            (parts.pop_outs.changed, show_tab_state),
+            (self._workbench.state.details_changed, show_tab_state),
+        ):
+            changed.connect(show)
+            show()
 
     def _add_zoom(self) -> None:
         add = self._workbench.commands.add
@@ -260,9 +304,10 @@ class WindowCommands:
     def _show_tab_beside(self, step: int) -> None:
         """After the last comes the first."""
         tabs = self._parts.tabs_panel
-        if tabs.current_id in tabs.tab_ids:
-            number = tabs.tab_ids.index(tabs.current_id) + step
-            tabs.show_nth(number % len(tabs.tab_ids))
+        docked = tabs.bar.ids
+        if tabs.current_id in docked:
+            number = docked.index(tabs.current_id) + step
+            tabs.show_tab(docked[number % len(docked)])
 
     def _zoom_to(self, step: Callable[[int], int]) -> None:
         percent = step(self.zoom.percent)

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import qtawesome
-from PySide6.QtCore import QObject, QSize, Qt, QTemporaryDir, Signal
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPalette
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTemporaryDir, Signal
+from PySide6.QtGui import QColor, QCursor, QFont, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle
 
 from mosaic.gui.theme import fonts, tokens
+from mosaic.gui.theme.tip_place import Box, tip_place
 from mosaic.gui.theme.tokens import DARK, LIGHT, Palette
 
 
@@ -102,14 +103,46 @@ class Theme(QObject):
 
 class _Style(QProxyStyle):
     """Tool tips show what they are given: names and messages come from runs, and Qt would take
-    what looks like markup for markup, pictures and all. What lies below one can be clicked."""
+    what looks like markup for markup, pictures and all. They are in nobody's way, and a click on
+    one is a click on what is below it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._placer = _TipPlacer()
 
     def polish(self, what: Any, /) -> None:
         # Qt's own class, which has no text yet when it is polished for the first time.
         if isinstance(what, QLabel) and what.inherits("QTipLabel"):
             what.setTextFormat(Qt.TextFormat.PlainText)
-            what.setWindowFlag(Qt.WindowType.WindowTransparentForInput)
+            if not what.isVisible():  # changing it hides a window
+                what.setWindowFlag(Qt.WindowType.WindowTransparentForInput)
+            what.installEventFilter(self._placer)
         super().polish(what)
+
+
+class _TipPlacer(QObject):
+    """Puts a tool tip beside the control it is about, wherever Qt has put it."""
+
+    _events = frozenset({QEvent.Type.Show, QEvent.Type.Move, QEvent.Type.Resize})
+    _is_moving = False
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in self._events and isinstance(watched, QLabel) and not self._is_moving:
+            control = QApplication.widgetAt(QCursor.pos())
+            if control is not None and control is not watched:
+                room = control.screen().availableGeometry()
+                corner = control.mapToGlobal(QPoint(0, 0))
+                left, top = tip_place(
+                    _box(QRect(corner, control.size())), _box(watched.geometry()), _box(room)
+                )
+                self._is_moving = True
+                watched.move(left, top)
+                self._is_moving = False
+        return False
+
+
+def _box(rect: QRect) -> Box:
+    return Box(rect.left(), rect.top(), rect.width(), rect.height())
 
 
 @functools.cache

@@ -46,8 +46,8 @@ class ElidingLabel(QElidingLabel):
         return self.fontMetrics().horizontalAdvance(self.text()) > self.width()
 
     def event(self, event: QEvent) -> bool:
-        is_asked = event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent)
-        if is_asked and not self.toolTip() and self.is_cut:
+        is_asked = event.type() == QEvent.Type.ToolTip and not self.toolTip()
+        if is_asked and isinstance(event, QHelpEvent) and self.is_cut:
             QToolTip.showText(event.globalPos(), self.text(), self)
             return True
         return super().event(event)

@@ -11,6 +11,7 @@ LARGE = dock_sizes(2560, 1440)
 def test_the_smallest_window_has_the_sizes_its_panels_are_drawn_for() -> None:
     assert SMALL == (300, 380, 220)
 
+
 def test_in_a_narrow_window_form_and_curves_share_a_side_that_is_wide_enough_for_both() -> None:
     assert not is_narrow(1280)
     for width in (760, 853, 900, 1024):

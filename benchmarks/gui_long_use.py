@@ -1,0 +1,283 @@
+"""Whether the workbench grows while it is used, and what it costs to leave it open.
+
+    python -m benchmarks.gui_long_use [--minutes 2] [--json]
+
+A real window (without a screen: Qt's offscreen platform draws as always) over a home of its own
+with a daemon, runs that are over, one that failed and a training that goes on. It is driven through
+all pages, tabs, selections, forms and cards, again and again, for the time given. Memory is that of
+the window's process (resident), read after each tenth of the time; the slope is that of the second
+half, since caches, fonts and pages that are made once fill in the first. CPU time is that of the
+window's process, too: in front of a run that is over, and watching the training's pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+
+from benchmarks.report import Report
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.gui.application import Application
+from mosaic.gui.state.targets import FormTarget, Mode, Operation, Page, ReplayTarget
+from mosaic.paths import Home
+
+TENTHS = 10
+CPU_S = 10.0
+_WAIT_S = 120.0
+_STEP_S = 0.12
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass
+class Figures:
+    minutes: float
+    laps: int = 0
+    memory_mb: list[float] = field(default_factory=list)  # at the start, then after each tenth
+    slope_mb_per_hour: float = 0.0
+    cpu_idle_percent: float = 0.0
+    cpu_watching_percent: float = 0.0
+
+
+def memory_mb() -> float:
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / 1e6
+
+
+def slope(minutes: list[float], values: list[float]) -> float:
+    """Of the line that fits best, by the hour."""
+    middle, mean = sum(minutes) / len(minutes), sum(values) / len(values)
+    spread = sum((at - middle) ** 2 for at in minutes) or 1.0
+    pairs = zip(minutes, values, strict=True)
+    return 60 * sum((at - middle) * (value - mean) for at, value in pairs) / spread
+
+
+class SampleRuns:
+    """A daemon with runs, over the command line as anybody would make them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = Home(folder / "home")
+        self._environment = {**os.environ, "MOSAIC_HOME": str(self.home.root)}
+        self.mosaic("daemon", "start")
+        over = [
+            *self._train("ppo", "8_000", "--seeds", "1..2"),
+            *self._train("dqn", "3_000", "--set", "learning_starts=500"),
+        ]
+        failed = self.mosaic("watch", "--detach", "--", sys.executable, "-c", "raise SystemExit(3)")
+        self.over, self.failed = over, failed.split()[-1]
+        for run_id in (*over, self.failed):
+            self._wait_over(run_id)
+        (self.live,) = self._train("ppo", "100_000_000", "--set", "num_envs=4")
+
+    def close(self) -> None:
+        self.mosaic("daemon", "stop", "--kill-runs")
+
+    def mosaic(self, *words: str) -> str:
+        command = [sys.executable, "-m", "mosaic.cli", *words]
+        done = subprocess.run(
+            command, env=self._environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def _train(self, algorithm: str, steps: str, *words: str) -> list[str]:
+        told = self.mosaic(
+            "train", "--detach", algorithm, "CartPole-v1", "--total-timesteps", steps, *words
+        )
+        return told.split()
+
+    def _wait_over(self, run_id: str) -> None:
+        end = time.monotonic() + _WAIT_S
+        while time.monotonic() < end:
+            states = {
+                run["run_id"]: run["state"]
+                for run in json.loads(self.mosaic("runs", "--all", "--json"))
+            }
+            if states[run_id] == "TERM":
+                return
+            time.sleep(0.3)
+        raise TimeoutError(f"{run_id} is not over after {_WAIT_S:g} s")
+
+
+class Driver:
+    """Uses the window as somebody would who is never satisfied."""
+
+    def __init__(self, qt: QApplication, runs: SampleRuns) -> None:
+        home = runs.home
+        self._runs = runs
+        self.application = Application(
+            qt, home, lambda: AsyncTrainerClient(home, autostart=False), theme_name="dark"
+        )
+        self._window, self._state = self.application.window, self.application.state
+        self.application.start()
+        self.until(lambda: bool(self._state.workers and self._state.environments))
+        self.until(lambda: runs.live in self._state.runs)
+
+    def spend(self, seconds: float) -> None:
+        loop = QEventLoop()
+        QTimer.singleShot(int(seconds * 1000), loop.quit)
+        loop.exec()
+
+    def until(self, is_so: Callable[[], bool], seconds: float = _WAIT_S) -> None:
+        end = time.monotonic() + seconds
+        while not is_so() and time.monotonic() < end:
+            self.spend(0.02)
+
+    def idle(self) -> None:
+        self._select(self._runs.over[0])
+        self._state.show_page(Page.LIVE)
+        self.spend(2)
+
+    def watch(self) -> None:
+        self._select(self._runs.live)
+        self._state.show_page(Page.LIVE)
+        self.spend(3)
+
+    def lap(self) -> Iterator[None]:
+        """Everything once; between two steps the caller may look at the clock."""
+        for use in (self._tabs, self._pages, self._forms, self._cards, self._places):
+            for step in use():
+                step()
+                self.spend(_STEP_S)
+                yield
+
+    def _tabs(self) -> Iterator[Callable[[], None]]:
+        panel = self._window.tabs_panel
+        for run_id in (*self._runs.over, self._runs.failed, self._runs.live):
+            yield lambda run_id=run_id: self._select(run_id)  # type: ignore[misc]
+            for tab_id in panel.tab_ids:
+                yield lambda tab_id=tab_id: panel.show_tab(tab_id)  # type: ignore[misc]
+        yield lambda: self._state.select([*self._runs.over, self._runs.live])
+        yield lambda: panel.show_tab("charts")
+
+    def _pages(self) -> Iterator[Callable[[], None]]:
+        state, over = self._state, self._runs.over
+        yield lambda: state.show_page(Page.WELCOME)
+        yield lambda: state.compare(over)
+        yield lambda: self.spend(1)
+        yield lambda: state.show_replay(ReplayTarget(over[0]))
+        yield lambda: self.spend(2)
+        yield lambda: state.show_page(Page.LIVE)
+        yield self.watch
+
+    def _forms(self) -> Iterator[Callable[[], None]]:
+        state = self._state
+        for mode in Mode:
+            yield lambda mode=mode: state.set_mode(mode)  # type: ignore[misc]
+        for algorithm in ("ppo", "dqn", "c51"):
+            target = FormTarget(Operation.TRAIN, values={"algo": algorithm})
+            yield lambda target=target: state.ask_form(target)  # type: ignore[misc]
+        yield lambda: self.application.workbench.run_actions.evaluate(self._runs.over[0])
+        yield lambda: state.ask_form(FormTarget(Operation.TRAIN, values={"algo": "ppo"}))
+
+    def _cards(self) -> Iterator[Callable[[], None]]:
+        window, trigger = self._window, self.application.workbench.commands.trigger
+        for command, card in (
+            ("help.palette", window.palette_overlay),
+            ("help.shortcuts", window.shortcuts_overlay),
+            ("help.about", window.about_overlay),
+        ):
+            yield lambda command=command: trigger(command)  # type: ignore[misc]
+            yield card.dismiss
+        for is_open in (True, False):
+            yield lambda is_open=is_open: window.runs_panel.show_logs(is_open)  # type: ignore[misc]
+        for words in ("ppo", ""):
+            yield lambda words=words: window.runs_panel.filter_field.setText(words)  # type: ignore[misc]
+
+    def _places(self) -> Iterator[Callable[[], None]]:
+        window, trigger = self._window, self.application.workbench.commands.trigger
+        for width, height in ((900, 700), (1280, 800)):
+            yield lambda width=width, height=height: window.resize(width, height)  # type: ignore[misc]
+        for command in ("view.window.tab", "view.window.centre", "view.window.dock"):
+            yield lambda command=command: trigger(command)  # type: ignore[misc]
+        for theme in ("light", "dark"):
+            yield lambda theme=theme: self.application.theme.choose(theme)  # type: ignore[misc]
+
+    def _select(self, run_id: str) -> None:
+        self._state.select([run_id])
+        self.until(lambda: self._state.details is not None, 10)
+
+
+def cpu_percent(driver: Driver, seconds: float) -> float:
+    before, began = time.process_time(), time.monotonic()
+    driver.spend(seconds)
+    return 100 * (time.process_time() - before) / (time.monotonic() - began)
+
+
+@contextmanager
+def driven() -> Iterator[Driver]:
+    with tempfile.TemporaryDirectory(prefix="mosaic-benchmark-") as folder:
+        runs = SampleRuns(Path(folder))
+        try:
+            driver = Driver(QApplication(sys.argv[:1]), runs)
+            try:
+                yield driver
+            finally:
+                driver.application.close()
+        finally:
+            runs.close()
+
+
+def measure(minutes: float, say: Callable[[str], None]) -> Figures:
+    figures = Figures(minutes)
+    with driven() as driver:
+        for _ in driver.lap():  # every page and tab is made once
+            pass
+        driver.idle()
+        figures.cpu_idle_percent = cpu_percent(driver, CPU_S)
+        driver.watch()
+        figures.cpu_watching_percent = cpu_percent(driver, CPU_S)
+        figures.memory_mb.append(memory_mb())
+        began, marks = time.monotonic(), [0.0]
+        while len(figures.memory_mb) <= TENTHS:
+            figures.laps += 1
+            for _ in driver.lap():
+                passed = (time.monotonic() - began) / 60
+                if passed >= len(figures.memory_mb) * minutes / TENTHS:
+                    figures.memory_mb.append(memory_mb())
+                    marks.append(passed)
+                    say(f"{passed:5.1f} min  {figures.memory_mb[-1]:6.1f} MB  lap {figures.laps}")
+                if len(figures.memory_mb) > TENTHS:
+                    break
+    half = len(marks) // 2
+    figures.slope_mb_per_hour = slope(marks[half:], figures.memory_mb[half:])
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.0, help="of use (default 2)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+    figures = measure(arguments.minutes, lambda line: print(line, file=sys.stderr, flush=True))
+    if arguments.json:
+        print(json.dumps(asdict(figures), indent=2))
+        return
+    report = Report(f"{arguments.minutes:g} minutes of use, {figures.laps} laps through everything")
+    first = figures.memory_mb[0]
+    report.add("memory at the start, with everything made", f"{first:.0f} MB", "baseline")
+    for number, value in enumerate(figures.memory_mb[1:], 1):
+        report.add(f"after {number} of {TENTHS} parts", f"{value:.0f} MB", f"{value / first:.2f}")
+    hourly = figures.slope_mb_per_hour
+    report.add("growth in the second half", f"{hourly:.1f} MB an hour", f"{hourly / first:.3f}")
+    idle, watching = figures.cpu_idle_percent, figures.cpu_watching_percent
+    report.add("CPU in front of a run that is over", f"{idle:.1f} %", "of one core")
+    report.add("CPU while watching a training", f"{watching:.1f} %", "of one core")
+    report.print()
+
+
+if __name__ == "__main__":
+    main()
