@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -78,7 +78,14 @@ def test_a_person_plays_and_the_episodes_can_be_replayed(
     run_id = view.session.run_id
     assert application.state.leading_id == run_id and application.state.page is Page.PLAY
     assert game.picture.text == "Press ← or → to begin"
-    assert game.picture.keys.isVisible()
+    keys = game.picture.keys
+    assert keys.isVisible() and keys.height() < 80
+    # Below the picture, and not over the cart; the picture keeps its size when they are gone.
+    assert keys.geometry().top() >= canvas.geometry().bottom()
+    size = canvas.size()
+    keys.put_away()
+    QCoreApplication.processEvents()
+    assert canvas.size() == size
     qtbot.keyPress(canvas, Key.Key_Right)
     qtbot.waitUntil(lambda: game.now.step >= 3, timeout=WAIT_MS)
     qtbot.keyRelease(canvas, Key.Key_Right)

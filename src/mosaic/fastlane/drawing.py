@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,7 +43,8 @@ def _can_load(library: str) -> bool:
 
 @contextlib.contextmanager
 def plain_drawing(core: Any) -> Iterator[None]:
-    """While it lasts, an environment without wrappers draws plainly. Others are left alone.
+    """While it lasts, an environment without wrappers draws plainly, with a camera that follows.
+    Others are left alone.
 
     Only for environments that nobody else draws: shadows and edges are settled with the first
     picture, for all that follow.
@@ -57,7 +59,8 @@ def plain_drawing(core: Any) -> Iterator[None]:
     quality.offsamples = quality.shadowsize = 0
     reflectance[:] = 0
     try:
-        yield
+        with _following(core, model):
+            yield
     finally:
         quality.offsamples, quality.shadowsize, reflectance[:] = before
 
@@ -74,3 +77,22 @@ def _use_own_context(core: Any) -> None:
     viewer = getattr(getattr(core, "mujoco_renderer", None), "viewer", None)
     if viewer is not None:
         viewer.make_context_current()
+
+
+_FREE_CAMERA, _FOLLOWING_CAMERA = -1, "track"
+
+
+@contextlib.contextmanager
+def _following(core: Any, model: Any) -> Iterator[None]:
+    """Gymnasium's free camera stands still, and what runs has soon left the picture."""
+    renderer = getattr(core, "mujoco_renderer", None)
+    mujoco: Any = sys.modules.get("mujoco")
+    if mujoco is None or getattr(renderer, "camera_id", None) != _FREE_CAMERA:
+        yield
+        return
+    camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, _FOLLOWING_CAMERA)
+    renderer.camera_id = camera  # the free one again, where there is no such camera
+    try:
+        yield
+    finally:
+        renderer.camera_id = _FREE_CAMERA

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,6 +67,30 @@ def test_each_environment_draws_in_its_own_context() -> None:
     with plain_drawing(gymnasium_environment(viewer)):
         pass
     assert viewer.times_current == 1
+
+
+def test_the_camera_follows_where_there_is_one_that_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cameras = {"track": 3}
+    mujoco = SimpleNamespace(
+        mjtObj=SimpleNamespace(mjOBJ_CAMERA=7),
+        mj_name2id=lambda model, kind, name: cameras.get(name, -1) if kind == 7 else -1,
+    )
+    monkeypatch.setitem(sys.modules, "mujoco", mujoco)
+    core = gymnasium_environment()
+    renderer = core.mujoco_renderer
+    for before, cameras_there, during in (
+        (-1, {"track": 3}, 3),
+        (-1, {}, -1),
+        (1, {"track": 3}, 1),
+    ):
+        renderer.camera_id = before
+        cameras.clear()
+        cameras.update(cameras_there)
+        with plain_drawing(core):
+            assert renderer.camera_id == during
+        assert renderer.camera_id == before
 
 
 def test_other_environments_are_left_alone() -> None:

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QMainWindow,
-    QPushButton,
     QSizePolicy,
     QStackedLayout,
     QVBoxLayout,
-    QWidget,
 )
 
 from mosaic.contracts.evaluation_summary import EvaluationBatch
@@ -25,13 +22,14 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.frames.hud import NO_PROGRESS
 from mosaic.front.run_words import state_word
 from mosaic.gui.live.clips import ClipControl, save_snapshot
-from mosaic.gui.live.frame_reader import FrameReader
+from mosaic.gui.live.message_page import MessagePage, OfferButtons
 from mosaic.gui.live.model.hud import EvaluationFile, hud_of
 from mosaic.gui.live.model.natural import (
     VIEW_HELP,
     VIEW_TEXTS,
     RateMeter,
     ViewKind,
+    can_be_natural,
     fallback_text,
     natural_hud,
     rate_words,
@@ -39,7 +37,6 @@ from mosaic.gui.live.model.natural import (
     why_not_natural,
 )
 from mosaic.gui.live.model.situation import (
-    OFFER_TEXTS,
     LiveContent,
     Offer,
     Situation,
@@ -49,106 +46,18 @@ from mosaic.gui.live.model.situation import (
     situation_without_run,
     status_of,
 )
-from mosaic.gui.live.natural_reader import NaturalReader
 from mosaic.gui.live.picture_pane import LiveBar, PicturePane
+from mosaic.gui.live.watching import Wanted, Watching
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
-from mosaic.gui.state.live_watch import LiveFrames, LiveViewer
+from mosaic.gui.state.live_watch import LiveFrames
 from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.state.targets import FormTarget, Operation, ReplayTarget
 from mosaic.gui.tabs.desktop import open_file
-from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.choosers import Segmented
 from mosaic.gui.widgets.indicators import StateBadge
-from mosaic.gui.widgets.roles import eliding_label, label, with_role
+from mosaic.gui.widgets.roles import eliding_label
 from mosaic.gui.widgets.stage_page import StagePage
-
-
-class OfferButtons(QWidget):
-    """What a person may want next, the most likely thing first."""
-
-    chosen = Signal(str)  # the value of an Offer
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._shown: tuple[Offer, ...] = ()
-        self._buttons: dict[Offer, QPushButton] = {}
-        self._layout = QHBoxLayout(self)
-        self._layout.setContentsMargins(8, 8, 8, 8)
-        self._layout.setSpacing(8)
-        self._layout.addStretch(1)
-        self._layout.addStretch(1)
-        self.hide()
-
-    def show_offers(self, offers: tuple[Offer, ...]) -> None:
-        if offers != self._shown:
-            self._shown = offers
-            for button in self._buttons.values():
-                self._layout.removeWidget(button)
-                button.hide()
-                button.deleteLater()
-            self._buttons = {offer: self._button(offer, offer is offers[0]) for offer in offers}
-            for place, button in enumerate(self._buttons.values(), 1):
-                self._layout.insertWidget(place, button)
-        self.setVisible(bool(offers))
-
-    def button(self, offer: Offer) -> QPushButton:
-        return self._buttons[offer]
-
-    @property
-    def offers(self) -> tuple[Offer, ...]:
-        return self._shown
-
-    def _button(self, offer: Offer, is_first: bool) -> QPushButton:
-        button = QPushButton(OFFER_TEXTS[offer])
-        if is_first:
-            with_role(button, "primary")
-        button.setObjectName(f"offer-{offer.value}")
-        button.clicked.connect(partial(self.chosen.emit, offer.value))
-        return button
-
-
-_ICON = QSize(40, 40)
-_WIDTH = 360
-
-
-class MessagePage(QWidget):
-    """Why there are no pictures, and what a person may want instead."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme, self._icon = theme, "grid"
-        self._picture = QLabel()
-        self.title, self.text = label("", "section"), label("", "muted")
-        self.text.setFixedWidth(_WIDTH)
-        layout = QVBoxLayout(self)
-        layout.setSpacing(8)
-        layout.addStretch(1)
-        for widget in (self._picture, self.title, self.text):
-            widget.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            layout.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
-        self.text.setWordWrap(True)
-        self.offers = OfferButtons()
-        layout.addWidget(self.offers)
-        layout.addStretch(1)
-        theme.changed.connect(self._draw)
-        self._draw()
-
-    def show_situation(self, situation: Situation) -> None:
-        self.title.setText(situation.title)
-        self.text.setText(situation.text)
-        self.text.setVisible(bool(situation.text))
-        # A centred label is given one line's height, however many it needs.
-        self.text.setMinimumHeight(max(0, self.text.heightForWidth(_WIDTH)))
-        self.offers.show_offers(situation.offers)
-        if situation.icon != self._icon:
-            self._icon = situation.icon
-            self._draw()
-
-    def _draw(self) -> None:
-        icon = self._theme.icon(self._icon, self._theme.palette.muted)
-        self._picture.setPixmap(icon.pixmap(_ICON))
-
 
 _DEFAULT_SLOTS, _DEFAULT_FPS = 8, 60
 _WORDS_MS = 100  # words and numbers change no more often
@@ -166,10 +75,7 @@ class LivePage(StagePage):
         self._is_open = self._is_closing = False
         self._run_id = ""
         self._frames = LiveFrames()
-        self._reader: FrameReader | None = None
-        self._natural: NaturalReader | None = None
         self._natural_problem = ""  # why this run cannot be shown at natural speed, once tried
-        self._watched: tuple[str, ViewKind, int, int] | None = None  # run, view, slots, fps
         self._rate = RateMeter()
         self._is_here: bool | None = None
         self._evaluation_file: EvaluationFile | None = None
@@ -207,6 +113,7 @@ class LivePage(StagePage):
         self.offers = OfferButtons()
         self.bar = LiveBar(theme, slots, fps)
         self.clips = ClipControl(self._workbench, self)
+        self.watching = Watching(self._workbench, self)
         heading = QHBoxLayout()
         heading.setContentsMargins(12, 8, 12, 8)
         heading.setSpacing(8)
@@ -238,6 +145,9 @@ class LivePage(StagePage):
         self.bar.enlarge_asked.connect(self._on_enlarge_asked)
         self.bar.full_screen_asked.connect(self._on_full_screen_asked)
         self.clips.changed.connect(self.bar.show_recording)
+        self.watching.arrived.connect(self._on_frames_arrived)
+        self.watching.natural_began.connect(self._on_natural_began)
+        self.watching.natural_failed.connect(self._on_natural_failed)
 
     # The stage
 
@@ -295,7 +205,7 @@ class LivePage(StagePage):
         )
 
     def _on_record_asked(self, is_wanted: bool) -> None:
-        source = self._reader or self._natural
+        source = self.watching.source
         if is_wanted and source is not None and self._details is not None:
             self.clips.begin(source, self._details, self.canvas.enlarged)
         else:
@@ -398,77 +308,41 @@ class LivePage(StagePage):
             )
         is_seen = self.isVisible() and not self.window().isMinimized()
         self._watch(is_seen and self.situation.is_watched)
-        if self._natural is not None:
-            self._natural.hold(record is not None and is_paused(record))
+        self.watching.hold(record is not None and is_paused(record))
         self._show_situation(record)
 
     @property
     def _kind(self) -> ViewKind:
         """What is shown, which need not be what was chosen."""
-        return ViewKind.MOSAIC if self._natural_obstacle else ViewKind(self.view.value)
-
-    @property
-    def _natural_obstacle(self) -> str:
-        record = self._record
-        if record is None or record.is_over:
-            return self._natural_problem
-        return self._natural_problem or why_not_natural(record, self._details, self._is_here)
+        is_possible = not self._natural_problem and can_be_natural(self._details, self._is_here)
+        return ViewKind(self.view.value) if is_possible else ViewKind.MOSAIC
 
     def _watch(self, is_wanted: bool) -> None:
         kind = self._kind
         slots = 1 if kind is ViewKind.NATURAL else int(self.bar.grid.value)
-        wanted = (self._run_id, kind, slots, int(self.bar.fps.currentData()))
-        if self._watched == (wanted if is_wanted else None):
+        wanted = Wanted(self._run_id, kind, slots, int(self.bar.fps.currentData()))
+        if self.watching.wanted == (wanted if is_wanted else None):
             return
         self.clips.end(is_last=self._is_closing)
-        self._stop_samples()
-        if self._natural is not None:
-            self._natural.stop()
-            self._natural.deleteLater()
-            self._natural = None
-        self._watched = None
         self._rate.clear()
+        self.watching.stop()
         self._rate_timer.stop()
         if is_wanted:
-            self._watched = wanted
-            self._start_samples(slots, wanted[3])
-            if kind is ViewKind.NATURAL:
-                self._natural = NaturalReader(self._run_id, self._workbench.bridge, self)
-                self._natural.arrived.connect(self._on_frames_arrived)
-                self._natural.failed.connect(self._on_natural_failed)
-                self._natural.start()
+            self.watching.start(wanted)
             self._rate_timer.start()
 
-    def _start_samples(self, slots: int, fps: int) -> None:
-        self._state.live.begin(LiveViewer.CENTRE, self._run_id)
-        self._reader = FrameReader(self._run_id, 0, slots, float(fps), self)
-        self._reader.arrived.connect(self._on_frames_arrived)
-        self._reader.start()
-
-    def _stop_samples(self) -> None:
-        if self._reader is not None:
-            self._reader.stop()
-            self._reader.deleteLater()
-            self._reader = None
-            self._state.live.end(LiveViewer.CENTRE)
+    def _on_natural_began(self) -> None:
+        """Samples were shown until now."""
+        self.clips.end()
+        self._rate.clear()
+        self._refresh()
 
     def _on_natural_failed(self, problem: str) -> None:
-        if self.sender() is self._natural:
-            self._natural_problem = problem
-            self._refresh()
+        self._natural_problem = problem
+        self._refresh()
 
     def _on_frames_arrived(self, frames: LiveFrames) -> None:
-        if self.sender() is None or self.sender() not in (self._reader, self._natural):
-            return
         before, self._frames = self._frames, frames
-        if self.sender() is self._reader:
-            self._state.live.take(frames, time.monotonic())
-        elif self._reader is not None:
-            # Samples were there until the first episode could be shown; now the run draws nothing.
-            self.clips.end()
-            self._stop_samples()
-            self._rate.clear()
-            self._refresh()
         if frames.has_picture:
             self.canvas.show_tiles(frames.tiles)
         is_same = (before.status, before.message) == (frames.status, frames.message)
@@ -505,8 +379,9 @@ class LivePage(StagePage):
         text = ""
         if record is not None and self.situation.is_watched:
             if self._kind.value != self.view.value:
-                text = fallback_text(self._natural_obstacle)
-            elif self._natural is not None and self._natural.shown is None:
+                problem = why_not_natural(record, self._details, self._is_here)
+                text = fallback_text(self._natural_problem or problem)
+            elif self._kind is ViewKind.NATURAL and self.watching.shown is None:
                 text = waiting_text(record.progress)
         self.note.setText(text)
         self.note.setToolTip(text)
@@ -516,7 +391,7 @@ class LivePage(StagePage):
         record = self._record
         status = status_of(record, self._frames) if record is not None else ""
         progress = record.progress if record is not None else NO_PROGRESS
-        shown = self._natural.shown if self._natural is not None else None
+        shown = self.watching.shown
         if shown is not None:
             hud = natural_hud(shown, progress, status, time.time())
         else:

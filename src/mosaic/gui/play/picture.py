@@ -6,12 +6,13 @@ from PySide6.QtCore import QEvent, QObject, QPropertyAnimation, Qt, QTimer, Sign
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QGraphicsOpacityEffect,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
+from superqt.utils import QFlowLayout
 
 from mosaic.gui.live.tile_canvas import TileCanvas
 from mosaic.gui.play.model.keys import Binding, KeyMap
@@ -21,18 +22,23 @@ from mosaic.gui.widgets.roles import label, with_role
 SHOWN_MS = 4000
 
 
-class KeyOverlay(QWidget):
-    """The keys of the game over its picture; goes away by itself."""
+class KeyCard(QWidget):
+    """The keys of the game below its picture; goes away by itself, and leaves its room free: the
+    picture must not change its size while somebody plays.
+    """
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         with_role(self, "on-picture")
         self.setObjectName("play-keys")
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(16, 12, 16, 12)
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(6)
+        room = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        room.setRetainSizeWhenHidden(True)
+        room.setHeightForWidth(True)
+        self.setSizePolicy(room)
+        self._flow = QFlowLayout(self)
+        self._flow.setContentsMargins(12, 6, 12, 6)
+        self._flow.setHorizontalSpacing(16)
+        self._flow.setVerticalSpacing(4)
         self._effect = QGraphicsOpacityEffect(self)
         self.setGraphicsEffect(self._effect)
         self._fade = QPropertyAnimation(self._effect, b"opacity", self)
@@ -53,24 +59,21 @@ class KeyOverlay(QWidget):
         if (rows, note) == (self._rows, self._note):
             return
         self._rows, self._note = rows, note
-        while (item := self._grid.takeAt(0)) is not None:
+        while (item := self._flow.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        for place, binding in enumerate(rows):
-            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            self._grid.addWidget(_caps(binding), place, 0, right)
-            self._grid.addWidget(label(binding.text), place, 1)
+        for binding in rows:
+            self._flow.addWidget(_row(binding))
         if note:
-            self._grid.addWidget(label(note, "on-picture-note"), len(rows), 0, 1, 2)
+            self._flow.addWidget(label(note, "on-picture-note"))
         self.setAccessibleName("; ".join(f"{' '.join(row.signs)}: {row.text}" for row in rows))
-        self.adjustSize()
+        self.updateGeometry()
 
     def show_for_a_while(self) -> None:
         if self._rows:
             self._fade.stop()
             self._effect.setOpacity(1.0)
             self.show()
-            self.raise_()
             self._timer.start(SHOWN_MS)
 
     def put_away(self) -> None:
@@ -79,7 +82,8 @@ class KeyOverlay(QWidget):
         self.hide()
 
 
-def _caps(binding: Binding) -> QWidget:
+def _row(binding: Binding) -> QWidget:
+    """Its keys, and what they do."""
     found = QWidget()
     layout = QHBoxLayout(found)
     layout.setContentsMargins(0, 0, 0, 0)
@@ -88,6 +92,8 @@ def _caps(binding: Binding) -> QWidget:
         cap: QLabel = label(sign, "key-cap")
         cap.setAlignment(Qt.AlignmentFlag.AlignCenter)
         layout.addWidget(cap)
+    layout.addSpacing(4)
+    layout.addWidget(label(binding.text))
     return found
 
 
@@ -144,10 +150,15 @@ class PlayPicture(QWidget):
         self.canvas.setObjectName("play-canvas")
         self.canvas.setAccessibleName("The game: keys pressed here are played")
         self.canvas.installEventFilter(self)
+        self.keys = KeyCard()
+        below = QVBoxLayout()
+        below.setContentsMargins(_EDGE, 0, _EDGE, 0)
+        below.addWidget(self.keys)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.canvas)
-        self.keys = KeyOverlay(self)
+        layout.setContentsMargins(0, 0, 0, 8)
+        layout.setSpacing(8)
+        layout.addWidget(self.canvas, 1)
+        layout.addLayout(below)
         self._note = with_role(QWidget(self), "on-picture")
         self._note.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._text = label("", "on-picture-title")
@@ -205,14 +216,9 @@ class PlayPicture(QWidget):
         self._place()
 
     def show_keys(self) -> None:
-        self._place()
         self.keys.show_for_a_while()
-        self._place()
 
     def _place(self) -> None:
-        self.keys.adjustSize()
-        left = (self.width() - self.keys.width()) // 2
-        self.keys.move(left, self.height() - self.keys.height() - _EDGE)
         self._note.adjustSize()
         self._note.move((self.width() - self._note.width()) // 2, _EDGE)
         self._note.raise_()

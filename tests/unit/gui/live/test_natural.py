@@ -8,12 +8,14 @@ from itertools import pairwise
 import pytest
 
 from mosaic.contracts.events import EpisodeSummary
+from mosaic.contracts.run_state import RunState
 from mosaic.fastlane.tiling import Picture
 from mosaic.gui.live.model.natural import (
     EpisodeSearch,
     NaturalPicture,
     Pacer,
     RateMeter,
+    can_be_natural,
     fallback_text,
     natural_hud,
     rate_words,
@@ -124,6 +126,13 @@ def test_a_worker_that_cannot_replay_is_named() -> None:
     able = record(1, capabilities={"replay_maker": "a:b"})
     assert why_not_natural(able, able, True) == ""
     assert why_not_natural(able, None, None) == ""  # not known yet
+    starting = record(1, capabilities={}, state=RunState.HSHK)
+    assert why_not_natural(starting, starting, True) == ""
+    assert can_be_natural(able, True) and can_be_natural(able, None)
+    assert not any((can_be_natural(starting, True), can_be_natural(None, True)))
+    assert not can_be_natural(able, False)
+    silent = record(1, capabilities={}, state=RunState.EXEC)
+    assert why_not_natural(silent, silent, True)
     assert why_not_natural(able, able, False) == "the run is on another machine"
 
 

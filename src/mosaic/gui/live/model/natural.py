@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.run_record import Progress, RunRecord
+from mosaic.contracts.run_state import RunState
 from mosaic.front.human import age, count, decimal
 from mosaic.gui.live.model.hud import DOT, LOOKS, Hud, rate_text, short_count
 from mosaic.replay.stretches import StretchStep
@@ -27,13 +28,24 @@ VIEW_HELP = {
 }
 
 
+_STARTING = (RunState.INIT, RunState.HSHK, RunState.RDY)
+
+
+def can_be_natural(details: RunRecord | None, is_here: bool | None) -> bool:
+    """Its worker says so."""
+    is_able = details is not None and bool(details.capabilities.get("replay_maker"))
+    return is_able and is_here is not False
+
+
 def why_not_natural(record: RunRecord, details: RunRecord | None, is_here: bool | None) -> str:
-    """A reason that is known without trying; empty: it may work."""
+    """A reason that is known without trying; empty: it may work, or nobody knows yet."""
     if is_here is False:
         return "the run is on another machine"
-    if details is not None and not details.capabilities.get("replay_maker"):
-        return f"the worker {record.worker!r} cannot play its episodes again"
-    return ""
+    if details is None or details.capabilities.get("replay_maker"):
+        return ""
+    if not details.capabilities and details.state in _STARTING:
+        return ""  # a worker says what it can do when it has started
+    return f"the worker {record.worker!r} cannot play its episodes again"
 
 
 def waiting_text(progress: Progress) -> str:
