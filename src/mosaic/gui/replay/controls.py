@@ -73,7 +73,11 @@ class TransportBar(QWidget):
         self.strips.setChecked(True)
         self.strips.toggled.connect(self.strips_toggled)
         layout.addWidget(self.strips)
-        layout.addStretch(1)
+        self.note = eliding_label("", "caption")
+        self.note.hide()
+        layout.addSpacing(6)
+        layout.addWidget(self.note, 1)
+        layout.addStretch(0)
         self.lowest = self._button("lowest", "arrow-down-thin", "")
         self.highest = self._button("highest", "arrow-up-thin", "")
         self.lowest.setText("Lowest reward")
@@ -83,6 +87,12 @@ class TransportBar(QWidget):
         theme.changed.connect(self._draw)
         self.show_extremes(None, None)
         self._draw()
+
+    def make_compact(self) -> None:
+        """Pause and pace only, with room for a few words."""
+        for button, _ in self._icons:
+            button.setVisible(button.objectName() == "replay-play")
+        self.note.show()
 
     def button(self, name: str) -> QToolButton:
         return next(item for item, _ in self._icons if item.objectName() == f"replay-{name}")
