@@ -287,7 +287,7 @@ class EpisodeList(QWidget):
 
     def _walk_buttons(self, text: str, order: str, key: str) -> QHBoxLayout:
         word = text.lower()
-        back, forth = with_role(QToolButton(), "flat"), with_role(QToolButton(), "flat")
+        back, forth = with_role(QToolButton(), "reset"), with_role(QToolButton(), "reset")
         button = with_role(QPushButton(text), "toggle")
         button.setObjectName(f"jump-{word}")
         button.setToolTip(f"Show the {word} episode of the run")

@@ -25,7 +25,7 @@ from mosaic.gui.widgets.messages import EmptyState
 from mosaic.gui.widgets.pictures import PictureView
 from mosaic.gui.widgets.roles import eliding_label, with_role
 
-_HEAD = 24
+_HEAD = 28
 
 # What there is instead of a picture: what it is called, and what shows it.
 Offers = tuple[tuple[str, Callable[[], None]], ...]
@@ -48,7 +48,8 @@ class EpisodeScreen(QWidget):
         self.close_button.setToolTip("Show one episode only (Escape)")
         self.close_button.setAccessibleName("Show one episode only")
         self.close_button.clicked.connect(self.close_asked)
-        self.close_button.setVisible(is_closable)
+        if not is_closable:  # shown, it would be a window until it has a place
+            self.close_button.hide()
         self.picture = PictureView()
         self.picture.setObjectName(f"{name}-picture")
         self.picture.setAccessibleName("Picture of the step")
@@ -70,7 +71,7 @@ class EpisodeScreen(QWidget):
     def make_compact(self) -> None:
         """The picture alone."""
         self._is_compact = True
-        self.heading.hide()
+        self._above.hide()
         self.hud.hide()
 
     def show_heading(self, text: str) -> None:
@@ -135,17 +136,17 @@ class EpisodeScreen(QWidget):
         self._stack = QStackedLayout(stack)
         self._stack.addWidget(self.picture)
         self._stack.addWidget(instead)
-        head = QHBoxLayout()
+        above = self._above = QWidget()
+        above.setFixedHeight(_HEAD)  # two of them are level, whether or not they can be closed
+        head = QHBoxLayout(above)
+        head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(4)
-        # Two of them are level, whether or not they can be closed.
-        for part in (self.heading, self.close_button):
-            part.setFixedHeight(_HEAD)
         head.addWidget(self.heading, 1)
         head.addWidget(self.close_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addLayout(head)
+        layout.addWidget(above)
         layout.addWidget(stack, 1)
         layout.addWidget(self.hud)
 

@@ -76,7 +76,7 @@ def test_an_evaluation_solves_nothing() -> None:
 
 
 def test_only_what_is_possible_is_offered() -> None:
-    able = WorkerCapabilities("sample", "1", supports_resume=True, supports_policy_load=True)
+    able = WorkerCapabilities("sample", supports_resume=True, supports_policy_load=True)
     everything = outcome_text(over(1), able)
     assert everything.actions == (
         RunAction.REPLAY,
