@@ -40,6 +40,7 @@ def window(qtbot: QtBot, lonely: Application) -> Iterator[QWidget]:
     model = lonely.window.runs_panel.model
     qtbot.waitUntil(lambda: model.rowCount() == 2, timeout=WAIT_MS)
     state.select([FAILED.run_id])
+    state.show_page(Page.LIVE)
     yield lonely.window
     QToolTip.hideText()
 
@@ -93,7 +94,7 @@ def test_the_tip_of_a_row_is_plain_text(qtbot: QtBot, lonely: Application, windo
 def test_the_tip_of_a_card_is_plain_text(
     qtbot: QtBot, lonely: Application, window: QWidget
 ) -> None:
-    card = lonely.window.runs_panel.failure_card
+    card = lonely.window.stage.outcome.failure_card
     qtbot.waitUntil(card.isVisible, timeout=WAIT_MS)
     assert HOSTILE in card.happened.text()
     tip = shown_tip(qtbot, card.happened, QPoint(2, 2))

@@ -150,7 +150,7 @@ def test_the_runs_and_their_logs(person: Person, run_id: str, daemon: DaemonHarn
     failed = daemon.submit_script("exits_with", "3", run_name="failed")
     person.see_state(failed, "failed")
     person.select_run(failed)
-    person.see(person.runs.failure_card.isVisible)
+    person.see(person.window.stage.outcome.failure_card.isVisible)
     check(person, "failure", problems)
     person.runs.filter_field.setFocus()
     person.qtbot.keyClicks(person.runs.filter_field, "nothing is called so")

@@ -124,17 +124,18 @@ def test_fewer_tiles_are_fewer_watched_slots(
     assert not page.canvas.box(3).isEmpty()
 
 
-def test_a_run_that_ends_keeps_its_last_picture_and_offers_more(
+def test_a_run_that_ends_gives_way_to_its_outcome(
     qtbot: QtBot, lonely: Application, page: LivePage, segment: LiveSegment, run: RunRecord
 ) -> None:
-    ended = over(os.getpid(), paths=run.paths, capabilities={"supports_policy_load": True})
-    change(lonely, ended)
-    assert page.canvas.veil == "ended"
-    assert page.offers.offers == (Offer.REPLAY, Offer.EVALUATE)
-    assert not segment.is_watched
-    page.offers.button(Offer.REPLAY).click()
-    assert lonely.state.replay is not None and lonely.state.replay.run_id == run.run_id
-    assert lonely.state.page is Page.REPLAY
+    heading = page._name.mapTo(lonely.window.stage, page._name.rect().topLeft())
+    size = lonely.window.stage.size()
+    change(lonely, over(os.getpid(), paths=run.paths, capabilities=run.capabilities))
+    outcome = lonely.window.stage.outcome
+    assert lonely.window.stage.shown is outcome and not page.isVisible()
+    assert outcome.best.panel.image is not None, "the last picture stays until another is there"
+    qtbot.waitUntil(lambda: not segment.is_watched, timeout=WAIT_MS)
+    now = outcome._name.mapTo(lonely.window.stage, outcome._name.rect().topLeft())
+    assert now.x() == heading.x() and lonely.window.stage.size() == size
 
 
 def test_a_pause_is_a_veil(lonely: Application, page: LivePage, run: RunRecord) -> None:
@@ -355,6 +356,7 @@ def test_a_run_whose_process_is_killed_ends_on_the_page(
     painted = page.canvas.painted_pictures
     qtbot.waitUntil(lambda: page.canvas.painted_pictures > painted + 80, timeout=WAIT_MS)
     os.kill(application.state.live.frames.tiles[0].pid, signal.SIGKILL)
-    qtbot.waitUntil(lambda: page.canvas.veil == "ended · failed", timeout=WAIT_MS)
-    assert page.situation.content is LiveContent.PICTURES
+    card = application.window.stage.outcome.failure_card
+    qtbot.waitUntil(card.isVisible, timeout=WAIT_MS)
+    assert not page.isVisible()
     assert application.state.live.watcher is LiveViewer.NOBODY

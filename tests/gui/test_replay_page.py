@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
+from mosaic.gui.replay.controls import StepStrip
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
@@ -149,7 +153,9 @@ def test_long_lists_come_a_page_at_a_time_and_jumps_find_the_best(
     assert not model.canFetchMore(QModelIndex())
     best = next(daemon.client.episodes(run_id, 1, "best")).episode_index
     view.episodes.jump("best")
-    qtbot.waitUntil(lambda: view.panel.main.heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS)
+    qtbot.waitUntil(
+        lambda: view.panel.main.heading.text().startswith(f"Episode {best} · "), timeout=WAIT_MS
+    )
 
 
 def leave_clip(files: RunFiles) -> None:
@@ -203,3 +209,114 @@ def test_another_page_ends_the_simulator(
     assert not view.source.is_simulating and not view.panel._timer.isActive()
     application.state.show_page(Page.REPLAY)
     qtbot.waitUntil(lambda: view.panel.image is not None, timeout=WAIT_MS)
+
+
+def test_strips_lie_below_the_scrubber_and_a_click_goes_there(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    view = shown(qtbot, application, finished_run(daemon, env_id="Pendulum-v1", episodes=1))
+    view.panel.toggle()
+    strips = view.panel.strips
+    qtbot.waitUntil(lambda: "observation" in strips.views, timeout=WAIT_MS)
+    assert list(strips.views) == ["reward", "action", "observation"]
+    observed = strips.views["observation"].strip
+    qtbot.waitUntil(lambda: bool(np.isfinite(observed.values).all()), timeout=WAIT_MS)
+    assert observed.values.shape == (view.panel.player.steps + 1, 3)
+    reward = strips.views["reward"]
+    for strip in strips.views.values():
+        qtbot.waitUntil(strip.isVisible, timeout=WAIT_MS)
+        assert strip.width() == view.panel.scrubber.width()
+    at = QPoint(round(reward.place_of(150)), 5)
+    qtbot.mouseClick(reward, Qt.MouseButton.LeftButton, pos=at)
+    assert view.panel.player.step == 150 and view.panel.scrubber.value() == 150
+    assert abs(view.panel.scrubber._place_of(150) - at.x()) <= 1, "what is aligned is the same step"
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_S)
+    assert not strips.isVisible()
+
+
+def test_what_the_agent_expected_is_a_strip_where_it_is_told(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    view = shown(qtbot, application, finished_run(daemon, episodes=1))
+    assert "value" not in view.panel.strips.views
+    view.panel.strips.show_values({0: 1.5, 1: 2.5})
+    assert view.panel.strips.views["value"].strip.text_at(1) == "2.5"
+
+
+def test_keys_walk_along_the_best_and_the_worst(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished_run(daemon, episodes=20)
+    best = [row.episode_index for row in daemon.client.episodes(run_id, 3, "best")]
+    worst = next(daemon.client.episodes(run_id, 1, "worst")).episode_index
+    view = shown(qtbot, application, run_id, best[1])
+
+    def sees(episode: int) -> None:
+        heading = view.panel.main.heading
+        qtbot.waitUntil(lambda: heading.text().startswith(f"Episode {episode} · "), timeout=WAIT_MS)
+
+    for expected in best:
+        qtbot.keyClick(view.panel.picture, Qt.Key.Key_B)
+        sees(expected)
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_B, Qt.KeyboardModifier.ShiftModifier)
+    sees(best[1])
+    arrow = view.findChild(QToolButton, "next-worst")
+    assert isinstance(arrow, QToolButton)
+    arrow.click()
+    sees(worst)
+
+
+def test_two_episodes_of_two_runs_play_in_step(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    first = finished_run(daemon, episodes=3)
+    other = daemon.submit(run_name="swing", config={"episodes": 1, "env_id": "Pendulum-v1"})
+    daemon.wait_over(other)
+    view = shown(qtbot, application, first)
+    qtbot.waitUntil(
+        lambda: "swing" in {choice.note for choice in view._beside_choices("swing")},
+        timeout=WAIT_MS,
+    )
+    application.window.activateWindow()
+    qtbot.waitUntil(application.window.isActiveWindow, timeout=WAIT_MS)
+    qtbot.mouseClick(view.beside_button, Qt.MouseButton.LeftButton)
+    assert view.chooser.isVisible() and view.chooser.field.hasFocus()
+    qtbot.keyClicks(view.chooser.field, "swing")
+    assert [choice.run_id for choice in view.chooser.shown] == [other]
+    qtbot.keyClick(view.chooser.field, Qt.Key.Key_Return)
+    beside = view.panel.beside
+    qtbot.waitUntil(lambda: beside.picture.image is not None, timeout=WAIT_MS)
+    assert beside.heading.text().startswith("swing · Episode 0 · ")
+    assert view.panel.player.steps == max(beside.length, view.panel.main.length) == 200
+    assert not view.side.left.isVisible(), "two pictures have the room of the tables"
+    view.panel.seek(7)
+    for hud in (view.panel.hud, beside.hud):
+        qtbot.waitUntil(partial(_stands_at, hud, 7), timeout=WAIT_MS)
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_End)
+    qtbot.waitUntil(lambda: beside.hud.place.text() == "step 200 / 200", timeout=WAIT_MS)
+    short = view.panel.main.length
+    assert place(view) == f"step {short} / {short}", "the shorter one waits at its end"
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_Escape)
+    assert not view.panel.has_beside and application.state.page is Page.REPLAY
+    assert not view.beside_source.is_simulating
+    qtbot.keyClick(view.panel.picture, Qt.Key.Key_Escape)
+    assert application.state.page is not Page.REPLAY
+
+
+def _stands_at(hud: StepStrip, step: int) -> bool:
+    return str(hud.place.text()).startswith(f"step {step} ")
+
+
+@pytest.mark.parametrize("size", [(900, 700), (1280, 800), (2560, 1440)])
+def test_the_whole_picture_is_seen(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, size: tuple[int, int]
+) -> None:
+    name = " and ".join(["a name too long for any heading"] * 3)
+    run_id = daemon.submit(run_name=name, config={"episodes": 1})
+    daemon.wait_over(run_id)
+    view = shown(qtbot, application, run_id)
+    application.window.resize(*size)
+    qtbot.waitUntil(view.panel.strips.isVisible, timeout=WAIT_MS)
+    for part in (view.panel.picture, view.panel.transport, view._title, view.panel.main.heading):
+        found = part.rect().translated(part.mapTo(view, QPoint()))
+        assert view.rect().contains(found), part.objectName()

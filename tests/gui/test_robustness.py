@@ -16,7 +16,6 @@ from mosaic.front.worker_manifests import add_manifest
 from mosaic.gui.application import Application
 from mosaic.gui.charts.tab import ChartsTab
 from mosaic.gui.launch.model.shared_fields import NO_GPU
-from mosaic.gui.live.page import LivePage
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.targets import Page
 from mosaic.paths import Home
@@ -174,8 +173,8 @@ def test_a_run_whose_folder_is_elsewhere_is_shown_as_far_as_known(
         assert tab is not None
         person.see(tab.isVisible)
     person.choose("Run", "Show in the centre")
-    live = person.page(Page.LIVE, LivePage)
-    person.see(lambda: bool(texts(live)))
+    centre = person.outcome()
+    person.see(lambda: bool(texts(centre)))
     person.choose("Run", "Replay")
     view = person.page(Page.REPLAY, ReplayPage)
     person.see(lambda: "Reading" not in texts(view))

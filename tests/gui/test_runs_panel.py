@@ -242,47 +242,6 @@ def test_ids_are_copied(lonely: Application, panel: RunsPanel) -> None:
     assert QGuiApplication.clipboard().text() == f"{DONE}\n{FAILED}"
 
 
-def test_a_failed_run_says_why_and_offers_a_way_out(lonely: Application, panel: RunsPanel) -> None:
-    card = panel.failure_card
-    assert not card.isVisible()
-    lonely.state.select((FAILED,))
-    assert card.isVisible()
-    assert card.happened.text() == "It ended with exit code 3."
-    assert card.advice.text()
-    assert card.buttons[RunAction.RESUME].isVisible()
-    tail = ("ModuleNotFoundError: No module named 'procgen'",)
-    lonely.state.set_details(dataclasses.replace(RUNS[2], stderr_tail=tail))
-    assert "procgen" in card.advice.text()
-    card.copy_button.click()
-    assert "procgen" in QGuiApplication.clipboard().text()
-    lonely.state.select((DONE,))
-    assert not card.isVisible()
-
-
-def test_the_failed_row_stays_in_sight_beside_its_card(
-    qtbot: QtBot, lonely: Application, panel: RunsPanel
-) -> None:
-    lonely.window.resize(1280, 800)
-    newer = [over(number) for number in range(10, 13)]
-    lonely.state.runs.update(newer)
-    qtbot.waitUntil(lambda: panel.model.rowCount() == 6, timeout=WAIT_MS)
-    lonely.state.select((FAILED,))
-
-    def is_in_sight() -> bool:
-        row = panel.table.visualRect(cell(panel, FAILED, Column.NAME))
-        return panel.failure_card.isVisible() and panel.table.viewport().rect().contains(row)
-
-    qtbot.waitUntil(is_in_sight, timeout=WAIT_MS)
-
-
-def test_show_log_opens_the_drawer_on_errors(lonely: Application, panel: RunsPanel) -> None:
-    lonely.state.select((FAILED,))
-    assert not panel.log_drawer.isVisible()
-    panel.failure_card.log_button.click()
-    assert panel.log_drawer.isVisible()
-    assert panel.log_drawer.streams.value == "stderr"
-
-
 def test_without_runs_there_is_a_first_one_to_start(qtbot: QtBot, lonely: Application) -> None:
     panel = lonely.window.runs_panel
     lonely.state.set_connection(Connection.ONLINE)

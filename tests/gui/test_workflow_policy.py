@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QPushButton
 from mosaic.gui.application import Application
 from mosaic.gui.checkpoints.tab import CheckpointsTab
 from mosaic.gui.compare.page import ComparePage
-from mosaic.gui.live.page import LivePage
 from mosaic.gui.play.page import PlayPage
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.targets import Mode, Operation, Page
@@ -56,9 +55,9 @@ def test_a_checkpoint_is_evaluated_by_the_form(person: Person, trained: list[str
     person.start()
     run_id = person.see_new_run(known)
     person.see_state(run_id, "succeeded")
-    live = person.page(Page.LIVE, LivePage)
-    person.see(lambda: "5 ep" in live.hud.text and "mean" in live.hud.text)
-    assert "(Eval)" in live.hud.text
+    outcome = person.outcome()
+    person.see(lambda: "episodes 5" in outcome.facts.text and "mean of last" in outcome.facts.text)
+    assert not outcome.solved.isVisible(), "nothing was trained"
     assert person.record(run_id).progress.episodes == 5
 
 
@@ -177,24 +176,24 @@ def test_a_replay_and_a_comparison_are_left_again(person: Person, trained: list[
     person.choose("Run", "Replay")
     replay = person.page(Page.REPLAY, ReplayPage)
     person.press(Key.Key_Escape)
-    person.page(Page.LIVE, LivePage)
+    person.outcome()
     assert person.selected == [trained[0]]
     person.choose("Run", "Replay")
     person.page(Page.REPLAY, ReplayPage)
     person.click(replay.back_button)
-    person.page(Page.LIVE, LivePage)
+    person.outcome()
     person.choose("Run", "Replay")
     person.page(Page.REPLAY, ReplayPage)
     person.select_run(trained[1])
-    person.page(Page.LIVE, LivePage)
+    person.outcome()
     person.select_runs(*trained)
     person.choose("Compare", "Compare selected")
     compare = person.page(Page.COMPARE, ComparePage)
     person.runs.table.setFocus()
     person.press(Key.Key_Escape)
-    person.page(Page.LIVE, LivePage)
+    person.outcome()
     assert sorted(person.selected) == sorted(trained)
     person.choose("Compare", "Compare selected")
     person.page(Page.COMPARE, ComparePage)
     person.click(compare.back_button)
-    person.page(Page.LIVE, LivePage)
+    person.outcome()

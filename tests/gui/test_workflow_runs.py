@@ -134,7 +134,7 @@ def test_a_script_that_fails_says_why_and_what_to_do(person: Person, tmp_path: P
     person.click(question.yes)
     run_id = person.see_new_run(known)
     person.see_state(run_id, "failed")
-    card = person.runs.failure_card
+    card = person.window.stage.outcome.failure_card
     person.see(card.isVisible)
     person.see(lambda: "3" in card.happened.text())
     assert card.advice.text()

@@ -62,7 +62,7 @@ def test_train_watch_stop_and_go_on(person: Person, daemon: DaemonHarness) -> No
 
     person.press(Qt.Key.Key_Period, CONTROL)  # Stop
     person.see_state(run_id, "canceled")
-    person.see(lambda: live.canvas.veil.startswith("ended"))
+    assert person.outcome().headline.text().startswith("Stopped after ")
     person.see(lambda: bool(person.record(run_id).checkpoint_uri))
     done = person.record(run_id).progress.steps
     assert 0 < done < 5_000_000

@@ -28,6 +28,7 @@ from mosaic.front.catalogue import algorithms
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.forms.field_row import FieldRow
+from mosaic.gui.outcome.page import OutcomePage
 from mosaic.gui.runs.model.rows import Column
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection
@@ -85,6 +86,11 @@ class Person:
         assert isinstance(found, kind)
         assert found.isVisible()
         return found
+
+    def outcome(self) -> OutcomePage:
+        """The centre of a run that is over."""
+        self.see(lambda: self.window.stage.shown is self.window.stage.outcome)
+        return self.window.stage.outcome
 
     def cell(self, run_id: str, column: Column) -> str:
         """What stands in the table of runs."""

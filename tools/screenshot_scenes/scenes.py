@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QScrollArea
 from mosaic.gui.compare.page import ComparePage
 from mosaic.gui.live.page import LivePage
 from mosaic.gui.play.page import PlayPage
+from mosaic.gui.replay.model.beside import BesideChoice
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.targets import (
     FormTarget,
@@ -41,6 +42,8 @@ def shoot_finished(stage: Stage, runs: SampleRuns) -> None:
     stage.select(runs.finished)
     stage.state.show_page(Page.LIVE)
     stage.wait_for_curves()
+    best = stage.window.stage.outcome.best
+    stage.until(lambda: best.panel.player.step > 5, "the best episode")
     stage.shoot("finished", is_main=True, settle_s=0.8)
     stage.select(runs.finished, *runs.ppo[1:], *runs.dqn)
     stage.shoot("charts", settle_s=1.5)
@@ -79,12 +82,19 @@ def shoot_replay(stage: Stage, runs: SampleRuns) -> None:
     page = stage.window.stage.page(Page.REPLAY)
     assert isinstance(page, ReplayPage)
     stage.until(lambda: page.panel.image is not None, "the replayed picture")
+    stage.until(lambda: "observation" in page.panel.strips.views, "the observations")
+    page.panel.toggle()
     page.panel.seek(60)
     stage.spend(1.0)
     page.verify()
     stage.until(stage.window.snackbar.isVisible, "the verdict")
     stage.window.snackbar.dismiss()
     stage.shoot("replay", is_main=True, settle_s=0.8)
+    page.show_beside(BesideChoice("Best episode", "this run", runs.finished, None, "best"))
+    beside = page.panel.beside
+    stage.until(lambda: beside.picture.image is not None, "the episode beside it")
+    stage.shoot("beside", settle_s=1.5)
+    page.panel.close_beside()
 
 
 def shoot_play(stage: Stage, runs: SampleRuns) -> None:

@@ -73,6 +73,14 @@ def test_pictures_are_drawn_only_where_somebody_looks() -> None:
     assert (width, height, answers[1].parts[place]) == (3, 2, bytes([3]) * 18)
 
 
+def test_observations_are_told_step_by_step_where_they_are_wanted() -> None:
+    request = Message("seek", {"step": 4, "pictures_from": None, "profiles_from": 2})
+    _, *moments = conversation(recording_of(9), request)
+    told = {answer.values["index"]: answer.values["profile"] for answer in moments}
+    assert told == {2: [2.0], 3: [3.0], 4: [4.0]}
+    assert [answer.values["is_last"] for answer in moments] == [False, False, True]
+
+
 def test_an_early_end_is_the_last_answer() -> None:
     answers = conversation(recording_of(9, settings={"length": 4}), seek(9, 2))
     assert [answer.values["index"] for answer in answers[1:]] == [2, 3, 4]

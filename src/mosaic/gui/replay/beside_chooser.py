@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from mosaic.gui.replay.model.beside import BesideChoice
 from mosaic.gui.widgets.roles import label, with_role
 
-_WIDTH, _HEIGHT, _EDGE = 360, 320, 8
+_WIDTH, _HEIGHT, _EDGE, _ROW = 360, 320, 8, 26
 
 
 class _Field(QLineEdit):
@@ -91,6 +91,7 @@ class BesideChooser(QWidget):
         for choice in self._shown:
             item = QListWidgetItem(f"{choice.title} · {choice.note}")
             item.setToolTip(item.text())
+            item.setSizeHint(QSize(0, _ROW))
             self.list.addItem(item)
         if self._shown:
             self.list.setCurrentRow(0)

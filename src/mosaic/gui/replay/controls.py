@@ -25,6 +25,8 @@ from mosaic.gui.widgets.roles import eliding_label, label, with_role
 
 # Below this width the two jumps have no room for their words.
 _WIDE = 430
+# Below these there is none for the jumps at all, and then none for those to the ends.
+_NARROW, _NARROWEST = 345, 285
 
 
 class TransportBar(QWidget):
@@ -39,7 +41,7 @@ class TransportBar(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._icons: list[tuple[QToolButton, str]] = []
-        self._is_playing = False
+        self._is_playing = self._is_compact = False
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
@@ -73,7 +75,11 @@ class TransportBar(QWidget):
         self.strips.setChecked(True)
         self.strips.toggled.connect(self.strips_toggled)
         layout.addWidget(self.strips)
-        layout.addStretch(1)
+        self.note = eliding_label("", "caption")
+        self.note.hide()
+        layout.addSpacing(6)
+        layout.addWidget(self.note, 1)
+        layout.addStretch(0)
         self.lowest = self._button("lowest", "arrow-down-thin", "")
         self.highest = self._button("highest", "arrow-up-thin", "")
         self.lowest.setText("Lowest reward")
@@ -83,6 +89,13 @@ class TransportBar(QWidget):
         theme.changed.connect(self._draw)
         self.show_extremes(None, None)
         self._draw()
+
+    def make_compact(self) -> None:
+        """Pause and pace only, with room for a few words."""
+        self._is_compact = True
+        for button, _ in self._icons:
+            button.setVisible(button.objectName() == "replay-play")
+        self.note.show()
 
     def button(self, name: str) -> QToolButton:
         return next(item for item, _ in self._icons if item.objectName() == f"replay-{name}")
@@ -126,6 +139,11 @@ class TransportBar(QWidget):
         styles = Qt.ToolButtonStyle
         is_wide = self.width() >= _WIDE
         style = styles.ToolButtonTextBesideIcon if is_wide else styles.ToolButtonIconOnly
+        # What has a key, or a mark on the scrubber, gives way first.
+        for button in (self.lowest, self.highest):
+            button.setVisible(not self._is_compact and self.width() >= _NARROW)
+        for name in ("start", "end"):
+            self.button(name).setVisible(not self._is_compact and self.width() >= _NARROWEST)
         for button, word in ((self.lowest, "Lowest"), (self.highest, "Highest")):
             button.setText(f"{word} reward" if self.width() >= _WIDE + 110 else word)
             button.setToolButtonStyle(style)
@@ -244,7 +262,7 @@ class StepStrip(QWidget):
         badge.addStretch(1)
         badge.addWidget(self.badge_icon)
         badge.addWidget(self.badge)
-        layout = QGridLayout(self)
+        layout = self._grid = QGridLayout(self)
         layout.setContentsMargins(12, 6, 12, 6)
         layout.setHorizontalSpacing(16)
         layout.setVerticalSpacing(2)
@@ -260,7 +278,11 @@ class StepStrip(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         # The icon says it, too, and the tip in whole words.
-        self.badge.setVisible(self.width() >= _WIDE_STRIP)
+        is_wide = self.width() >= _WIDE_STRIP
+        self.badge.setVisible(is_wide)
+        edge = 12 if is_wide else 8
+        self._grid.setContentsMargins(edge, 6, edge, 6)
+        self._grid.setHorizontalSpacing(16 if is_wide else 8)
 
     def show_fields(self, fields: tuple[str, str, str, str]) -> None:
         place, action, reward, total = fields

@@ -287,8 +287,8 @@ class EpisodeList(QWidget):
 
     def _walk_buttons(self, text: str, order: str, key: str) -> QHBoxLayout:
         word = text.lower()
-        back, forth = with_role(QToolButton(), "flat"), with_role(QToolButton(), "flat")
-        button = QPushButton(text)
+        back, forth = with_role(QToolButton(), "reset"), with_role(QToolButton(), "reset")
+        button = with_role(QPushButton(text), "toggle")
         button.setObjectName(f"jump-{word}")
         button.setToolTip(f"Show the {word} episode of the run")
         button.clicked.connect(lambda: self.jump(order))

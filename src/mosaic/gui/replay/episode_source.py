@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt, Signal
 
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import MosaicError
 from mosaic.gui.replay.simulation_thread import (
@@ -42,19 +44,11 @@ class EpisodeSource(QObject):
     _told = Signal(object, object)  # from the simulator's thread into the window's
     _looked = Signal(object, object)  # from the observer's
 
-    def __init__(
-        self,
-        workbench: Workbench,
-        granted: set[str] | None = None,
-        *,
-        is_asking: bool = True,
-    ) -> None:
-        """`granted`: consents that a person has given so far. Without `is_asking` nobody is asked
-        for one: an episode that needs it fails."""
+    def __init__(self, workbench: Workbench, granted: set[str] | None = None) -> None:
+        """`granted`: consents that a person has given so far."""
         super().__init__()
         self._workbench = workbench
         self._granted = set() if granted is None else granted
-        self._is_asking = is_asking
         self._asking: list[Task] = []
         self._thread: SimulationThread | None = None
         self._observer: SimulationJob | None = None
@@ -70,16 +64,6 @@ class EpisodeSource(QObject):
     def show_episode(self, run_id: str, episode_index: int, subject: str = "") -> None:
         """`subject`: whose code it is, should somebody have to be asked."""
         self.end()
-        if not self._is_asking:
-            granted = frozenset(self._granted)
-            self._asking.append(
-                self._workbench.bridge.ask(
-                    lambda client: recording_with_consent(client, run_id, episode_index, granted),
-                    self.show_recording,
-                    self._on_failed,
-                )
-            )
-            return
         ask_with_consent(
             self._workbench.state,
             self._workbench.bridge,
@@ -120,7 +104,8 @@ class EpisodeSource(QObject):
                     batch = {}
 
             simulation.observed = note
-            simulation.go_to(simulation.steps)
+            for step in (0, simulation.steps):  # where it stands already is told when asked for
+                simulation.go_to(step)
             self._looked.emit(recording, batch)
 
         # Where it fails, the player fails too, and says so.
@@ -162,3 +147,14 @@ class EpisodeSource(QObject):
                 self.drawn.emit(event)
             case SimulationFailed(error):
                 self.failed.emit(NOT_SIMULATED, error)
+
+
+async def first_episode(
+    client: AsyncTrainerClient, run_id: str, order: str
+) -> EpisodeSummary | None:
+    """Of the "best", "worst" or "newest" ones; None where no episode is finished."""
+    rows = client.episodes(run_id, 1, order)
+    try:
+        return await anext(rows, None)
+    finally:
+        await rows.aclose()

@@ -8,4 +8,8 @@ KEY_ROWS: tuple[tuple[str, str], ...] = (
     ("To the first, last step", "Home End"),
     ("Slower, faster", "- +"),
     ("Play in a loop", "L"),
+    ("Next, previous best episode", "B Shift+B"),
+    ("Next, previous worst episode", "W Shift+W"),
+    ("Another episode beside it", "D"),
+    ("Show or hide the strips", "S"),
 )

@@ -18,7 +18,7 @@ from mosaic.errors import MosaicError
 from mosaic.front.replay_files import write_movie, write_picture
 from mosaic.gui.replay import controls
 from mosaic.gui.replay.beside_chooser import BesideChooser
-from mosaic.gui.replay.episode_source import EpisodeSource
+from mosaic.gui.replay.episode_source import EpisodeSource, first_episode
 from mosaic.gui.replay.model.beside import BesideChoice, beside_choices, beside_heading
 from mosaic.gui.replay.model.episode import EpisodeSteps
 from mosaic.gui.replay.model.strips import values_of
@@ -204,7 +204,7 @@ class ReplayPage(StagePage):
             self.beside_source.show_episode(choice.run_id, choice.episode, choice.note)
             return
         self._choosing = self._workbench.bridge.ask(
-            lambda client: _first_episode(client, choice.run_id, choice.order),
+            lambda client: first_episode(client, choice.run_id, choice.order),
             partial(self._on_beside_found, choice),
             lambda error: self.panel.show_beside_message("No episode", sentence_of(error)),
         )
@@ -486,16 +486,6 @@ class ReplayPage(StagePage):
 
 def _open_outside(path: Path) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
-
-
-async def _first_episode(
-    client: AsyncTrainerClient, run_id: str, order: str
-) -> EpisodeSummary | None:
-    rows = client.episodes(run_id, 1, order)
-    try:
-        return await anext(rows, None)
-    finally:
-        await rows.aclose()
 
 
 async def _told_values(

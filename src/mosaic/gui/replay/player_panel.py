@@ -29,6 +29,7 @@ class PlayerPanel(QWidget):
     wanted = Signal(int, object)  # a step, and those that come next
     stepped = Signal(int)  # where it stands now
     beside_closed = Signal()
+    ended = Signal()  # it has played to the end
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,6 +78,13 @@ class PlayerPanel(QWidget):
     @property
     def has_beside(self) -> bool:
         return not self.beside.isHidden()
+
+    def make_compact(self) -> None:
+        """A picture that moves, with the least that controls it."""
+        self.main.make_compact()
+        self.scrubber.hide()
+        self.strips.show_strips(False)
+        self.transport.make_compact()
 
     # What the page tells it
 
@@ -217,6 +225,7 @@ class PlayerPanel(QWidget):
             self._ask()
         if not self.player.is_playing:
             self._after_change()
+            self.ended.emit()
 
     def _after_change(self) -> None:
         self.transport.show_playing(self.player.is_playing)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QPushButton,
+    QSizePolicy,
     QStackedLayout,
     QToolButton,
     QVBoxLayout,
@@ -23,6 +25,8 @@ from mosaic.gui.widgets.messages import EmptyState
 from mosaic.gui.widgets.pictures import PictureView
 from mosaic.gui.widgets.roles import eliding_label, with_role
 
+_HEAD = 28
+
 # What there is instead of a picture: what it is called, and what shows it.
 Offers = tuple[tuple[str, Callable[[], None]], ...]
 
@@ -34,6 +38,7 @@ class EpisodeScreen(QWidget):
         super().__init__()
         self._theme = theme
         self.steps: EpisodeSteps | None = None
+        self._is_compact = False
         self._verdict: Badge | None = None
         self._simulated_reward: float | None = None
         self.heading = eliding_label("", "muted")
@@ -43,7 +48,8 @@ class EpisodeScreen(QWidget):
         self.close_button.setToolTip("Show one episode only (Escape)")
         self.close_button.setAccessibleName("Show one episode only")
         self.close_button.clicked.connect(self.close_asked)
-        self.close_button.setVisible(is_closable)
+        if not is_closable:  # shown, it would be a window until it has a place
+            self.close_button.hide()
         self.picture = PictureView()
         self.picture.setObjectName(f"{name}-picture")
         self.picture.setAccessibleName("Picture of the step")
@@ -62,6 +68,12 @@ class EpisodeScreen(QWidget):
     def length(self) -> int:
         return len(self.steps) if self.steps else 0
 
+    def make_compact(self) -> None:
+        """The picture alone."""
+        self._is_compact = True
+        self._above.hide()
+        self.hud.hide()
+
     def show_heading(self, text: str) -> None:
         self.heading.setText(text)
         self.heading.setToolTip(text)
@@ -79,13 +91,13 @@ class EpisodeScreen(QWidget):
             self._offer_rows.addWidget(button)
         self.offers.setVisible(bool(offers))
         self._stack.setCurrentIndex(1)
-        self.hud.setVisible(self.steps is not None)
+        self.hud.setVisible(self.steps is not None and not self._is_compact)
 
     def show_steps(self, steps: EpisodeSteps | None) -> None:
         """Another episode; its pictures come later, if at all."""
         self.steps = steps
         self._verdict = self._simulated_reward = None
-        self.hud.setVisible(steps is not None)
+        self.hud.setVisible(steps is not None and not self._is_compact)
         self.hud.show_badge(comparison_badge("", 0))
         self.show_step(0)
 
@@ -96,6 +108,11 @@ class EpisodeScreen(QWidget):
         if self._verdict is None:
             self.hud.show_badge(comparison_badge(shown.difference, shown.seen))
         self.show_step(shown.step.index)
+
+    def show_still(self, image: QImage) -> None:
+        """Until the first picture of the episode is there."""
+        self._stack.setCurrentIndex(0)
+        self.picture.show_image(image)
 
     def show_verdict(self, badge: Badge) -> None:
         self._verdict = badge
@@ -109,6 +126,8 @@ class EpisodeScreen(QWidget):
 
     def _lay_out(self) -> None:
         instead = QWidget()
+        # Words that fit into any room do not claim one.
+        instead.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         words = QVBoxLayout(instead)
         words.addWidget(self.message, 1)
         words.addWidget(self.offers)
@@ -117,16 +136,17 @@ class EpisodeScreen(QWidget):
         self._stack = QStackedLayout(stack)
         self._stack.addWidget(self.picture)
         self._stack.addWidget(instead)
-        head = QHBoxLayout()
+        above = self._above = QWidget()
+        above.setFixedHeight(_HEAD)  # two of them are level, whether or not they can be closed
+        head = QHBoxLayout(above)
+        head.setContentsMargins(0, 0, 0, 0)
         head.setSpacing(4)
-        # Two of them are level, whether or not they can be closed.
-        self.heading.setFixedHeight(self.close_button.sizeHint().height())
         head.addWidget(self.heading, 1)
         head.addWidget(self.close_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addLayout(head)
+        layout.addWidget(above)
         layout.addWidget(stack, 1)
         layout.addWidget(self.hud)
 

@@ -1,4 +1,4 @@
-"""RunsPanel: the lower panel, with the runs, their logs and what went wrong."""
+"""RunsPanel: the lower panel, with the runs and their logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.gui.runs.commands import RunCommands
-from mosaic.gui.runs.failure_card import FailureCard
 from mosaic.gui.runs.log_drawer import LogDrawer
 from mosaic.gui.runs.table import RunsTable
 from mosaic.gui.runs.table_model import RunsTableModel
@@ -40,7 +39,6 @@ class RunsPanel(QWidget):
         self.model = RunsTableModel(workbench.state.runs, self)
         self.table = RunsTable(workbench, self.model)
         self.commands = RunCommands(workbench, self)
-        self.failure_card = FailureCard(workbench)
         self.log_drawer = LogDrawer(workbench)
         self.log_drawer.hide()
         self._count = label("", "muted")
@@ -105,7 +103,6 @@ class RunsPanel(QWidget):
         layout.setContentsMargins(1, 1, 1, 1)
         layout.setSpacing(0)
         layout.addLayout(header)
-        layout.addWidget(self.failure_card)
         layout.addWidget(self._splitter, 1)
 
     def _connect(self) -> None:
@@ -122,8 +119,9 @@ class RunsPanel(QWidget):
         self.table.menu_asked.connect(self.commands.show_menu)
         self.table.opened.connect(self.commands.show)
         self.table.delete_asked.connect(self._on_delete_asked)
-        self.failure_card.action_asked.connect(self._on_action_asked)
-        self.failure_card.log_asked.connect(self._on_failure_log_asked)
+        self._workbench.commands.add(
+            "view.errors", "Errors in the log", self._on_errors_asked, menu="View"
+        )
         self._workbench.state.connection_changed.connect(self._on_connection)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -163,7 +161,7 @@ class RunsPanel(QWidget):
     def _on_delete_asked(self) -> None:
         self.commands.perform(RunAction.DELETE)
 
-    def _on_failure_log_asked(self) -> None:
+    def _on_errors_asked(self) -> None:
         self.show_logs(True)
         self.log_drawer.show_errors()
 

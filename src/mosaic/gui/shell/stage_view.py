@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QLayout, QStackedLayout, QWidget
@@ -11,6 +12,9 @@ from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.targets import Page
 from mosaic.gui.widgets.roles import with_role
 from mosaic.gui.widgets.stage_page import StagePage
+
+if TYPE_CHECKING:
+    from mosaic.gui.outcome.page import OutcomePage
 
 _SMALLEST = QSize(480, 280)
 
@@ -21,14 +25,19 @@ class StageView(QWidget):
         with_role(self, "panel")
         self._workbench = workbench
         self._pages: dict[Page, StagePage] = {}
+        self._outcome: OutcomePage | None = None
         self._shown: StagePage | None = None
         self._layout = QStackedLayout(self)
         self._layout.setContentsMargins(1, 1, 1, 1)
         # A page that would like more room must not push the docks aside when it is opened.
         self._layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         self.setMinimumSize(_SMALLEST)
-        workbench.state.page_changed.connect(self._on_page_changed)
-        self._on_page_changed(workbench.state.page.value)
+        state = workbench.state
+        state.page_changed.connect(self._on_page_changed)
+        # Before the pages hear of it: a run that ends, or another one, may need another page.
+        state.selection_changed.connect(self._on_run_changed)
+        state.runs.changed.connect(self._on_run_changed)
+        self._on_page_changed(state.page.value)
 
     def page(self, page: Page) -> StagePage:
         """Made when it is first needed: a window with all of them would open slowly."""
@@ -37,6 +46,20 @@ class StageView(QWidget):
             self._pages[page] = made
             self._layout.addWidget(made)
         return self._pages[page]
+
+    @property
+    def outcome(self) -> OutcomePage:
+        """In place of the live page, where the leading run is over."""
+        if self._outcome is None:
+            from mosaic.gui.outcome.page import OutcomePage
+
+            self._outcome = OutcomePage(self._workbench)
+            self._layout.addWidget(self._outcome)
+        return self._outcome
+
+    @property
+    def shown(self) -> StagePage | None:
+        return self._shown
 
     def minimumSizeHint(self) -> QSize:
         """The widest page, as it was last arranged, does not keep the window wide."""
@@ -47,7 +70,20 @@ class StageView(QWidget):
             self._shown.leave()
 
     def _on_page_changed(self, name: str) -> None:
-        page = self.page(Page(name))
+        self._show(self._wanted(Page(name)))
+
+    def _on_run_changed(self, _: object) -> None:
+        wanted = self._wanted(self._workbench.state.page)
+        if wanted is not self._shown:
+            self._show(wanted)
+
+    def _wanted(self, page: Page) -> StagePage:
+        state = self._workbench.state
+        record = state.runs.get(state.leading_id) if page is Page.LIVE else None
+        is_over = record is not None and record.is_over
+        return self.outcome if is_over else self.page(page)
+
+    def _show(self, page: StagePage) -> None:
         if self._shown is not None and self._shown is not page:
             self._shown.leave()
         self._shown = page

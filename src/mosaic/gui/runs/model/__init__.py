@@ -1,1 +1,1 @@
-"""Runs as rows, their order, their logs and their failures. No Qt."""
+"""Runs as rows, their order and their logs. No Qt."""

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from mosaic.contracts.run_state import FailureKind, FailureReason
-from mosaic.gui.runs.model.failure import failure_text
+from mosaic.gui.outcome.model.failure import failure_text
 from mosaic.gui.state.possible_actions import RunAction
 from tests.unit.gui.run_samples import failed, over
 
