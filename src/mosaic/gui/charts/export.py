@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QBuffer, QObject, QPoint, QRect, QRectF, QSize
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
+from PySide6.QtCore import QBuffer, QByteArray, QObject, QPoint, QRect, QRectF, QSize
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -73,7 +73,7 @@ class ChartExport(QObject):
 
         def write() -> None:
             buffer = QBuffer()
-            image.save(buffer, b"PNG")
+            QImageWriter(buffer, QByteArray(b"PNG")).write(image)
             _put(path, bytes(buffer.data().data()))
 
         self._write(path, write)

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from mosaic.gui.charts.model.page import MOST_COLUMNS, columns_for
 from mosaic.gui.widgets.roles import with_role
 
-_CARD_HEIGHT, _MAX_CARD_HEIGHT = 268, 640
+_MAX_CARD_HEIGHT = 640
 _NO_LIMIT = 16_777_215  # of Qt
 _GUTTER = 8
 
@@ -93,7 +93,6 @@ class ChartGrid(QScrollArea):
             self._grid.takeAt(0)
         shown = [self._alone] if self._alone is not None else list(self._cards)
         for place, card in enumerate(shown):
-            card.setMinimumHeight(0 if self._alone is not None else _CARD_HEIGHT)
             card.setMaximumHeight(_NO_LIMIT if self._alone is not None else _MAX_CARD_HEIGHT)
             self._grid.addWidget(card, *divmod(place, columns))
         for card in self._cards:
