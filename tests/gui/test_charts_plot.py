@@ -119,14 +119,18 @@ def test_keys_zoom_move_and_reset(qtbot: QtBot, plot: CurvePlot) -> None:
     assert shown_x(plot) == everything and plot.chosen_range is None
 
 
-def wheel(plot: CurvePlot, place: QPoint, *keys: Qt.KeyboardModifier) -> QWheelEvent:
+def wheel(
+    plot: CurvePlot,
+    place: QPoint,
+    keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
+) -> QWheelEvent:
     event = QWheelEvent(
         QPointF(place),
         QPointF(plot.area.mapToGlobal(place)),
         QPoint(),
         QPoint(0, 120),
         Qt.MouseButton.NoButton,
-        *(keys or [Qt.KeyboardModifier.NoModifier]),
+        keys,
         Qt.ScrollPhase.NoScrollPhase,
         False,
     )
@@ -245,7 +249,7 @@ def test_a_constant_has_a_plain_axis_and_a_line_in_its_middle(
     assert max(map(len, texts)) <= 8, texts
     assert is_drawn(plot, CURVES[0])
     legend = plot.legend.entries["flat"].value
-    assert len(legend) <= 9 and float(legend.rstrip("kMGT").replace(",", "")) or value == 0
+    assert (len(legend) <= 9 and float(legend.rstrip("kMGT").replace(",", ""))) or value == 0
 
 
 def test_two_points_at_one_place_are_seen(plot: CurvePlot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ pytest.importorskip("matplotlib")
 
 from mosaic.compare import requirements
 from mosaic.gui.application import Application
-from mosaic.gui.compare.page import ComparePage
+from mosaic.gui.compare.page import ComparePage, RunChip
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness
@@ -119,6 +120,10 @@ def test_the_wheel_over_the_curves_scrolls_to_the_tables(
     assert view.page.plot.chosen_range is None
 
 
+def is_inside(view: ComparePage, chip: RunChip) -> bool:
+    return 0 < chip.geometry().right() <= view.chips.width()
+
+
 def test_a_long_name_leaves_the_cross_of_its_chip_in_sight(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
@@ -129,10 +134,7 @@ def test_a_long_name_leaves_the_cross_of_its_chip_in_sight(
         application.window.resize(width, 700)
         view = opened(qtbot, application, [run_id])
         chip = view.chips.chip(run_id)
-        qtbot.waitUntil(
-            lambda chip=chip, view=view: 0 < chip.geometry().right() <= view.chips.width(),
-            timeout=WAIT_MS,
-        )
+        qtbot.waitUntil(partial(is_inside, view, chip), timeout=WAIT_MS)
         assert chip.text().endswith("✕") and "…" in chip.text()
         assert chip.fontMetrics().horizontalAdvance(chip.text()) < chip.width()
         assert view.chips.names == [long_name[:120]]

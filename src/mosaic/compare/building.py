@@ -79,9 +79,7 @@ def resumed_remarks(groups: Sequence[RunGroup]) -> list[str]:
     ]
     if not resumed:
         return []
-    who = ", ".join(resumed[:_NAMES_SHOWN]) + (
-        " and others" if len(resumed) > _NAMES_SHOWN else ""
-    )
+    who = ", ".join(resumed[:_NAMES_SHOWN]) + (" and others" if len(resumed) > _NAMES_SHOWN else "")
     return [
         f"Only what was trained after resuming is compared of {who}: "
         "the runs before are runs of their own here."

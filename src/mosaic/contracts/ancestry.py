@@ -37,9 +37,7 @@ def ancestors_of(
         # Nobody continues a run from beyond the step its own child was cut at.
         cut = min(steps, default=None)
         found.append(
-            Ancestor(
-                parent.run_id, parent.run_name, cut, parent.started_at, parent.finished_at
-            )
+            Ancestor(parent.run_id, parent.run_name, cut, parent.started_at, parent.finished_at)
         )
         seen.add(parent.run_id)
         lineage = parent.lineage

@@ -13,6 +13,7 @@ from mosaic.analytics.growing_records import (
     GrowingRecords,
     RecordBatch,
 )
+from mosaic.analytics.media import Media, MediaView
 from mosaic.analytics.tensorboard.scalars import EventScalars, RunScalars
 from mosaic.contracts.tensorboard_records import masked_crc
 from mosaic.errors import StoreError
@@ -86,9 +87,14 @@ class ScalarReader:
     """
 
     def __init__(
-        self, folder_or_file: Path | str, *, max_record_bytes: int = MAX_RECORD_BYTES
+        self,
+        folder_or_file: Path | str,
+        *,
+        max_record_bytes: int = MAX_RECORD_BYTES,
+        wants_media: bool = False,
     ) -> None:
         self.path = Path(folder_or_file)
+        self._wants_media = wants_media
         self.has_more = False
         self._max_record_bytes = max_record_bytes
         self._runs: dict[str, _Run] = {}
@@ -99,7 +105,7 @@ class ScalarReader:
         With `max_bytes`, about that much is read at most and `has_more` says whether to ask again.
         """
         for name, path in _event_files(self.path):
-            run = self._runs.setdefault(name, _Run())
+            run = self._runs.setdefault(name, _Run(self._wants_media))
             if path not in run.files:
                 run.files[path] = TFRecordFile(path, max_record_bytes=self._max_record_bytes)
         self.has_more = False
@@ -113,10 +119,20 @@ class ScalarReader:
         return news
 
 
+    def media(self) -> MediaView:
+        """Histograms and pictures of all runs, if they were wanted."""
+        found = MediaView()
+        for name, run in self._runs.items():
+            if run.media is not None:
+                found |= run.media.view("" if name == "." else f"{name}/")
+        return found
+
+
 class _Run:
-    def __init__(self) -> None:
+    def __init__(self, wants_media: bool = False) -> None:
         self.files: dict[Path, TFRecordFile] = {}
-        self._events = EventScalars()
+        self.media = Media() if wants_media else None
+        self._events = EventScalars(self.media)
         self._unreadable: set[Path] = set()
 
     def read_new(self, budget: ByteBudget) -> RunScalars:
@@ -160,7 +176,8 @@ class _Run:
             yield batch
 
     def _restart(self) -> None:
-        self._events = EventScalars()
+        self.media = None if self.media is None else Media()
+        self._events = EventScalars(self.media)
         for file in self.files.values():
             file.restart()
 

@@ -13,7 +13,16 @@ from struct import Struct
 from typing import ClassVar
 
 from mosaic.analytics import protobuf_wire as wire
+from mosaic.analytics.media import Media
 from mosaic.analytics.series import Series
+from mosaic.analytics.tensorboard.media_values import (
+    HISTOGRAM_PLUGIN,
+    IMAGE_PLUGIN,
+    histogram_tensor,
+    histogram_value,
+    picture_tensor,
+    picture_value,
+)
 from mosaic.errors import StoreError
 
 _DTYPE, _SHAPE, _CONTENT, _HALF_VALUES = 1, 2, 4, 13
@@ -113,6 +122,7 @@ _SKIPPED_EVENTS = {4: "graph", 6: "log message", 8: "run metadata", 9: "graph"}
 _SESSION_STATUS, _SESSION_START = 1, 1
 _VALUE_TAG, _VALUE_SIMPLE, _VALUE_TENSOR, _VALUE_METADATA = 1, 2, 8, 9
 _SKIPPED_VALUES = {3: "histogram", 4: "image", 5: "histogram", 6: "audio"}
+_LEGACY_PLUGINS = {4: IMAGE_PLUGIN, 5: HISTOGRAM_PLUGIN}
 _SCALAR_PLUGIN = "scalars"
 _MAX_SHAPES = 16_384
 # How far a value's bytes begin before the end of its event: just their own width, where nothing
@@ -171,8 +181,9 @@ class EventScalars:
     with their value; behind that of a tensor there may be bytes that describe it, always the same.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, media: Media | None = None) -> None:
         self._plugins: dict[str, str] = {}
+        self._media = media  # where histograms and pictures go, if anywhere
         # By how far the value lies from the end of the event.
         self._shapes: dict[int, dict[tuple[bytes, bytes], str]] = {_PLAIN: {}}
         self._shape_count = 0
@@ -213,6 +224,8 @@ class EventScalars:
                 into.skipped[_SKIPPED_EVENTS[number]] += 1
         if is_start:
             into.rewind(step)
+            if self._media is not None:
+                self._media.rewind(step)
         for summary in summaries:
             for number, _, value in wire.fields(summary):
                 if number == 1:
@@ -223,19 +236,23 @@ class EventScalars:
     ) -> None:
         tag, plugin = "", ""
         scalar = math.nan
-        kind = "empty"
+        kind, content = "empty", b""
         for number, _, value in wire.fields(message):
             if number == _VALUE_TAG:
                 tag = wire.as_text(value)
             elif number == _VALUE_SIMPLE:
                 scalar, kind = wire.as_float(value), "simple"
             elif number == _VALUE_TENSOR:
-                tensor = parse_tensor(wire.as_bytes(value))
+                content = wire.as_bytes(value)
+                tensor = parse_tensor(content)
                 scalar, kind = tensor.value, tensor.kind
             elif number == _VALUE_METADATA:
                 plugin = _plugin_name(wire.as_bytes(value))
             elif number in _SKIPPED_VALUES:
-                kind = _SKIPPED_VALUES[number]
+                kind, content = _SKIPPED_VALUES[number], wire.as_bytes(value)
+                plugin = plugin or _LEGACY_PLUGINS.get(number, "")
+        if self._media is not None and content and not kind == TensorScalar.SCALAR:
+            self._keep_media(tag, plugin or self._plugins.get(tag, ""), content, kind, step)
         # The first event of a tag says what it is, and for good.
         plugin = self._plugins.setdefault(tag, plugin) if plugin else self._plugins.get(tag, "")
         if kind == "simple":
@@ -249,6 +266,16 @@ class EventScalars:
             into.add(tag, step, wall_time, scalar)
         else:
             into.skipped[kind] += 1
+
+    def _keep_media(self, tag: str, plugin: str, content: bytes, kind: str, step: int) -> None:
+        assert self._media is not None
+        is_tensor = kind in ("tensor", "text")
+        if plugin == HISTOGRAM_PLUGIN:
+            read = histogram_tensor if is_tensor else histogram_value
+            self._media.add_histogram(tag, read(content, step))
+        elif plugin == IMAGE_PLUGIN:
+            see = picture_tensor if is_tensor else picture_value
+            self._media.add_picture(tag, see(content, step))
 
     def _learn_tensor_shape(self, tag: str, message: bytes, event: bytes) -> None:
         """Of a tensor of one float32, whichever of the two places its writer uses for the value."""

@@ -17,6 +17,7 @@ from mosaic.analytics.growing_records import (
     GrowingRecords,
     RecordBatch,
 )
+from mosaic.analytics.media import MediaView
 from mosaic.analytics.series import Series
 from mosaic.analytics.wandb.records import WandbDecoder, WandbRun
 from mosaic.contracts.manifest import AnalyticsManifest, artifact_path
@@ -128,7 +129,14 @@ class WandbReader:
         self.path = _log_in(Path(log_or_folder))
         self.has_more = False
         self._log = LevelDbLog(self.path, max_record_bytes=max_record_bytes)
-        self._decoder = WandbDecoder()
+        self._decoder = WandbDecoder(self._files)
+
+    @property
+    def _files(self) -> Path:
+        return self.path.parent / "files"
+
+    def media(self) -> MediaView:
+        return self._decoder.media.view()
 
     @property
     def run(self) -> WandbRun:
@@ -151,7 +159,7 @@ class WandbReader:
                 # A log that changes again while it is read has to wait for the next call.
                 has_more = not news.is_restarted
                 news = WandbUpdate(is_restarted=True)
-                self._decoder = WandbDecoder()
+                self._decoder = WandbDecoder(self._files)
             news.problems.extend(batch.problems)
             for record in batch.records:
                 self._decoder.apply(record, news.series, news.skipped)

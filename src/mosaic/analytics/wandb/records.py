@@ -8,10 +8,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mosaic.analytics import protobuf_wire as wire
+from mosaic.analytics.media import Media
 from mosaic.analytics.series import Series
+from mosaic.analytics.wandb.media_items import keep_media
 from mosaic.foreign.files import DEEPEST, parse_shallow_json
 
 ITEM_KEY, ITEM_NESTED_KEY, ITEM_JSON = 1, 2, 16
@@ -35,6 +38,13 @@ def history_item(message: bytes) -> tuple[list[str], float | None]:
         elif at == ITEM_BOOLEAN:
             number = float(wire.as_int(value) != 0)
     return path, number
+
+
+def item_json(message: bytes) -> bytes:
+    for at, _, value in wire.fields(message):
+        if at == ITEM_JSON:
+            return wire.as_bytes(value)
+    return b""
 
 
 def _number(text: bytes) -> float | None:
@@ -134,8 +144,11 @@ class WandbRun:
 class WandbDecoder:
     """Applies records, in their order, to a run; points go into the series handed over."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Path | None = None) -> None:
+        """`files` is the folder beside the log where pictures are; without it, none are kept."""
         self.run = WandbRun()
+        self.media = Media()
+        self._files = files
         self._last_step = -1
 
     def apply(self, record: bytes, series: dict[str, Series], skipped: Counter[str]) -> None:
@@ -183,6 +196,7 @@ class WandbDecoder:
 
     def _add_points(self, message: bytes, series: dict[str, Series], skipped: Counter[str]) -> None:
         numbers: dict[str, float] = {}
+        others: dict[str, bytes] = {}
         step = self._last_step + 1
         for field_number, _, value in wire.fields(message):
             if field_number == 2:
@@ -191,6 +205,7 @@ class WandbDecoder:
                 path, number = history_item(wire.as_bytes(value))
                 if number is None:
                     skipped["history value that is no number"] += 1
+                    others[".".join(path)] = item_json(wire.as_bytes(value))
                 else:
                     numbers[".".join(path)] = number
         said = numbers.pop("_step", math.nan)
@@ -198,6 +213,9 @@ class WandbDecoder:
             step = int(said)
         wall_time = numbers.pop("_timestamp", math.nan)
         self._last_step = min(step, _INT64 - 2)
+        if self._files is not None:
+            for name, text in others.items():
+                keep_media(self.media, name, text, step, self._files)
         for name, number in numbers.items():
             series.setdefault(name, Series()).append(step, wall_time, number)
 

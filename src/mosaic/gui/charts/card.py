@@ -18,7 +18,6 @@ from mosaic.gui.charts.plot import CurvePlot
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.widgets.roles import label, with_role
 
-
 _ICON = QSize(16, 16)
 WAITING = "The first point arrives with the first finished episode."
 EMPTY = "None of the selected runs recorded this metric."

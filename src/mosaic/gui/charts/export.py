@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QObject, QPoint, QRect, QRectF, QSize
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
+from PySide6.QtCore import QBuffer, QByteArray, QObject, QPoint, QRect, QRectF, QSize
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -20,6 +20,7 @@ from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.widgets.choosers import ask_for_file
 
 _GUTTER = 16
+_WITHOUT_BACKGROUND = QWidget.RenderFlag.DrawChildren
 
 
 class NamedPlot(NamedTuple):
@@ -71,25 +72,25 @@ class ChartExport(QObject):
         image = self._image()
 
         def write() -> None:
-            if not image.save(str(path), "PNG"):
-                raise _refused(path)
+            buffer = QBuffer()
+            QImageWriter(buffer, QByteArray(b"PNG")).write(image)
+            _put(path, bytes(buffer.data().data()))
 
         self._write(path, write)
 
     def save_svg(self, path: Path) -> None:
-        # Widgets paint in the window's thread only; the file takes little.
+        # Widgets paint in the window's thread only; into memory, it takes little.
         places = _places(self._sheet())
+        buffer = QBuffer()
         generator = QSvgGenerator()
-        generator.setFileName(str(path))
+        generator.setOutputDevice(buffer)
         generator.setSize(_size(places))
         generator.setViewBox(QRect(QPoint(), _size(places)))
-        painter = QPainter()
-        if not painter.begin(generator):
-            self._workbench.bridge.failed.emit(_refused(path))
-            return
+        painter = QPainter(generator)
         self._paint(painter, places)
         painter.end()
-        self._said(path)
+        drawn = bytes(buffer.data().data())
+        self._write(path, lambda: _put(path, drawn))
 
     def save_csv(self, path: Path) -> None:
         plots = self._sheet().plots
@@ -98,10 +99,7 @@ class ChartExport(QObject):
         def write() -> None:
             is_page = len(tables) != 1
             text = page_csv_text(tables) if is_page else csv_text(tables[0][2], tables[0][1])
-            try:
-                atomic_write(path, text.encode(), 0o644)
-            except OSError as error:
-                raise _refused(path, error.strerror or "") from error
+            _put(path, text.encode())
 
         self._write(path, write)
 
@@ -119,7 +117,7 @@ class ChartExport(QObject):
         background = QColor(self._workbench.theme.palette.panel)
         painter.fillRect(QRectF(QRect(QPoint(), _size(places))), background)
         for plot, place in places:
-            plot.render(painter, place.topLeft())
+            plot.render(painter, place.topLeft(), renderFlags=_WITHOUT_BACKGROUND)
 
     def _ask(self, suffix: str, kinds: str, save: Callable[[Path], None]) -> None:
         """Not modal: runs continue, and so does the window."""
@@ -170,6 +168,10 @@ def _size(places: Sequence[tuple[CurvePlot, QRect]]) -> QSize:
     return QSize(right + 1 + _GUTTER, bottom + 1 + _GUTTER)
 
 
-def _refused(path: Path, why: str = "") -> MosaicError:
-    reason = f": {why}" if why else ""
-    return MosaicError(f"{path.name} could not be written{reason}", hint="choose another folder")
+def _put(path: Path, data: bytes) -> None:
+    try:
+        atomic_write(path, data, 0o644)
+    except OSError as error:
+        raise MosaicError(
+            f"{path.name} could not be written: {error.strerror}", hint="choose another folder"
+        ) from error

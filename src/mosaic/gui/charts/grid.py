@@ -1,4 +1,4 @@
-"""ChartGrid: charts in columns, or one of them alone."""
+"""ChartGrid: charts in columns, or one of them alone, with more room in the window."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QGridLayout,
+    QMainWindow,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from mosaic.gui.charts.model.page import MOST_COLUMNS, columns_for
 from mosaic.gui.widgets.roles import with_role
 
-_CARD_HEIGHT, _MAX_CARD_HEIGHT = 268, 640
+_MAX_CARD_HEIGHT = 640
 _NO_LIMIT = 16_777_215  # of Qt
 _GUTTER = 8
 
@@ -87,7 +94,6 @@ class ChartGrid(QScrollArea):
             self._grid.takeAt(0)
         shown = [self._alone] if self._alone is not None else list(self._cards)
         for place, card in enumerate(shown):
-            card.setMinimumHeight(_CARD_HEIGHT)
             card.setMaximumHeight(_NO_LIMIT if self._alone is not None else _MAX_CARD_HEIGHT)
             self._grid.addWidget(card, *divmod(place, columns))
         for card in self._cards:
@@ -99,3 +105,33 @@ class ChartGrid(QScrollArea):
         """Where no scroll bar is, its room stays free: buttons do not move when it appears."""
         bar = self.verticalScrollBar()
         self.setViewportMargins(0, 0, 0 if longest > 0 else bar.sizeHint().width(), 0)
+
+
+_SHARE_ALONE = 0.62  # of the window's width
+
+
+class DockRoom:
+    """More of the window for the dock that a widget is in, until it is taken back."""
+
+    def __init__(self, widget: QWidget) -> None:
+        self._widget = widget
+        self._width = 0  # before; 0: as it is
+
+    def give(self) -> None:
+        window, dock = self._places()
+        if window is not None and dock is not None and not dock.isFloating():
+            self._width = dock.width()
+            wanted = max(self._width, int(window.width() * _SHARE_ALONE))
+            window.resizeDocks([dock], [wanted], Qt.Orientation.Horizontal)
+
+    def take_back(self) -> None:
+        window, dock = self._places()
+        width, self._width = self._width, 0
+        if width and window is not None and dock is not None:
+            window.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
+
+    def _places(self) -> tuple[QMainWindow | None, QDockWidget | None]:
+        window, parent = self._widget.window(), self._widget.parentWidget()
+        while parent is not None and not isinstance(parent, QDockWidget):
+            parent = parent.parentWidget()
+        return (window if isinstance(window, QMainWindow) else None), parent

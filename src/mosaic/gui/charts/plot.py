@@ -226,7 +226,7 @@ class Legend(QScrollArea):
             self._grid.setColumnStretch(column, 1)
 
 
-_MIN_PLOT_HEIGHT = 150
+_MIN_PLOT_HEIGHT = 160
 WHEEL_HINT = "Ctrl + wheel zooms"
 HOW_TO_ZOOM = (
     "Drag over a part to see it larger; a right click shows everything again.\n"

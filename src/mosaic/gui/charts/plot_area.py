@@ -199,7 +199,7 @@ def _without_neighbours(xs: Numbers, ys: Numbers) -> Numbers:
     around = np.concatenate(([False], finite, [False]))
     alone = np.asarray(finite & ~around[:-2] & ~around[2:])
     if finite.any() and not (np.ptp(xs[finite]) or np.ptp(ys[finite])):
-        return finite
+        return np.asarray(finite)
     return alone
 
 

@@ -9,17 +9,16 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
-from mosaic.contracts.learner import worker_settings
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.charts.card import ChartCard
 from mosaic.gui.charts.export import ChartExport, NamedPlot, Sheet
 from mosaic.gui.charts.feeds import RunMetrics
-from mosaic.gui.charts.grid import ChartGrid
+from mosaic.gui.charts.grid import ChartGrid, DockRoom
 from mosaic.gui.charts.model.curve import Curve
 from mosaic.gui.charts.model.metrics import chosen_charts, is_return, prefix_of, ranked
 from mosaic.gui.charts.model.page import Filtered, filtered
 from mosaic.gui.charts.model.picture import ChartOptions, RunLook, seed_groups
-from mosaic.gui.charts.model.references import references_for
+from mosaic.gui.charts.model.references import algorithm_of, references_for
 from mosaic.gui.charts.model.runs import looks_of, nothing_to_show
 from mosaic.gui.charts.page_bar import PageBar
 from mosaic.gui.charts.toolbar import ChartChips, ChartsToolbar
@@ -55,6 +54,7 @@ class ChartsTab(RunTab):
         self.export = ChartExport(workbench, self, "page", self._sheet)
         self.bar = PageBar(workbench.theme, workbench.settings, self.export)
         self.grid = ChartGrid()
+        self._room = DockRoom(self)
         self.grid.choose_columns(self.bar.columns)
         self.remark = label("", "caption")
         self.banner = Banner(workbench.theme, "lan-disconnect")
@@ -105,6 +105,7 @@ class ChartsTab(RunTab):
             for timer in (self._live_timer, self._late_timer):
                 timer.stop()
             self.bar.stop()
+            self._show_alone(None)
             self.metrics.stop()
             for card in self.cards:
                 card.stop()
@@ -202,10 +203,9 @@ class ChartsTab(RunTab):
         shown = [state.runs.get(look.run_id) for look in self._looks]
         if any(run is not None and run.env_id != record.env_id for run in shown):
             return ()
-        algorithm = str(worker_settings(record.config).get("algo") or "")
         steps = record.progress.total_steps or record.progress.steps
         info = state.environment(record.env_id)
-        return references_for(metric, record.env_id, info, algorithm, steps)
+        return references_for(metric, record.env_id, info, algorithm_of(record), steps)
 
     def _show_references(self) -> None:
         for card in self.cards:
@@ -215,9 +215,14 @@ class ChartsTab(RunTab):
 
     def _on_enlarge_asked(self, metric: str) -> None:
         card = next(card for card in self.cards if card.metric_name == metric)
-        self.grid.show_alone(None if self.grid.alone is card else card)
-        self._show_enlarged()
+        self._show_alone(None if self.grid.alone is card else card)
         card.plot.area.setFocus()  # Escape leads back from there
+
+    def _show_alone(self, card: ChartCard | None) -> None:
+        if (card is None) != (self.grid.alone is None):
+            self._room.give() if card is not None else self._room.take_back()
+        self.grid.show_alone(card)
+        self._show_enlarged()
 
     def _show_enlarged(self) -> None:
         for card in self.cards:
@@ -234,8 +239,7 @@ class ChartsTab(RunTab):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self._leaves_alone(event):
-            self.grid.show_alone(None)
-            self._show_enlarged()
+            self._show_alone(None)
             event.accept()
         else:
             super().keyPressEvent(event)

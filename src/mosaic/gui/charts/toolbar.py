@@ -28,7 +28,7 @@ _ICON = QSize(16, 16)
 _SETTINGS = "charts/options"
 _AXES = ((XAxis.STEPS, "steps"), (XAxis.TIME, "wall time"), (XAxis.EPISODES, "episodes"))
 _PERCENT = 100
-_ONE_ROW = 640  # wide enough for all controls side by side
+_ONE_ROW = 760  # wide enough for all controls side by side
 
 
 class ChartsToolbar(QWidget):
@@ -88,9 +88,12 @@ class ChartsToolbar(QWidget):
         self._rows.setDirection(directions.LeftToRight if is_wide else directions.TopToBottom)
 
     def _arrange(self) -> None:
-        first, second = QHBoxLayout(), QHBoxLayout()
-        for row in (first, second):
-            row.setSpacing(6)
+        first, switches = QHBoxLayout(), QWidget()
+        first.setSpacing(6)
+        second = QFlowLayout(switches)  # in a narrow window, below each other
+        second.setContentsMargins(0, 0, 0, 0)
+        second.setHorizontalSpacing(6)
+        second.setVerticalSpacing(6)
         first.addWidget(label("Smooth", "muted"))
         first.addWidget(self.slider, 1)
         first.addWidget(self._weight)
@@ -98,12 +101,11 @@ class ChartsToolbar(QWidget):
             first.addWidget(button)
         for widget in (self.axis, self.log_x, self.log_y, self.band, self.from_start):
             second.addWidget(widget)
-        second.addStretch(1)
         self._rows = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(6)
-        self._rows.addLayout(first)
-        self._rows.addLayout(second)
+        self._rows.addLayout(first, 2)
+        self._rows.addWidget(switches, 3)
 
     def _toggle(self, text: str, about: str) -> QPushButton:
         button = with_role(QPushButton(text), "toggle")

@@ -40,7 +40,6 @@ from mosaic.gui.widgets.messages import EmptyState
 from mosaic.gui.widgets.roles import eliding_label, with_role, without_mnemonics
 from mosaic.gui.widgets.stage_page import BackButton, StagePage
 
-
 _WIDEST_CHIP = 280
 _BESIDE_THE_NAME = 56  # the colour, the cross, and what is left and right of them
 
@@ -93,8 +92,8 @@ class RunChips(QWidget):
             chip.deleteLater()
         self._layout.removeWidget(self.add_button)
         self._chips = [self._chip(run_id, colours.get(run_id, "")) for run_id in run_ids]
-        for chip in (*self._chips, self.add_button):
-            self._layout.addWidget(chip)
+        for widget in (*self._chips, self.add_button):
+            self._layout.addWidget(widget)
 
     @property
     def names(self) -> list[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from mosaic.analytics.media import MediaView
 from mosaic.analytics.tensorboard.logs import (
     LogTree,
     NamedLog,
@@ -49,6 +50,7 @@ class LogFacts:
     problems: tuple[str, ...]
     command: str
     has_more: bool
+    media: MediaView = field(default_factory=MediaView)
 
     @property
     def summary(self) -> str:
@@ -70,11 +72,15 @@ class LogReader:
         run = local_run(self._record)
         logs = _logs_of(run)
         has_more = False
+        media = MediaView()
         for log in logs:
-            reader = self._readers.setdefault(log.folder, ScalarReader(log.folder))
+            reader = self._readers.setdefault(
+                log.folder, ScalarReader(log.folder, wants_media=True)
+            )
             for name, news in reader.read_new(LOOK_BYTES).items():
                 self._take("" if name == "." else f"{name}/", news)
             has_more = has_more or reader.has_more
+            media |= reader.media()
         sizes = [size for log in logs for size in _event_file_sizes(log.folder)]
         return LogFacts(
             tuple(log.folder for log in logs),
@@ -91,6 +97,7 @@ class LogReader:
             tuple(self._problems[:_MOST_PROBLEMS]),
             tensorboard_command(logs) if logs else "",
             has_more,
+            media,
         )
 
     def _take(self, prefix: str, news: RunScalars) -> None:

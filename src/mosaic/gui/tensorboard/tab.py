@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLay
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
+from mosaic.gui.charts.media_panel import MediaPanel
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.tabs.desktop import copy_text, open_address, open_file
 from mosaic.gui.tabs.row_table import FactList, RowTable
@@ -50,6 +51,7 @@ class TensorBoardTab(TabPage):
         self.problems = label(role="warning")
         self.problems.setWordWrap(True)
         self.table = RowTable(workbench.theme, "Logged tags")
+        self.media = MediaPanel(workbench)
         self._lay_out(content)
         self._board_timer = QTimer(self)
         self._board_timer.setInterval(_LOOK_MS)
@@ -98,6 +100,7 @@ class TensorBoardTab(TabPage):
         layout.addWidget(self.facts)
         layout.addLayout(second)
         layout.addWidget(self.problems)
+        layout.addWidget(self.media, 2)
         layout.addWidget(self.table, 1)
 
     # What is logged
@@ -118,6 +121,7 @@ class TensorBoardTab(TabPage):
         self.problems.setText("\n".join(facts.problems))
         self.problems.setVisible(bool(facts.problems))
         self.table.show_rows(TAG_COLUMNS, facts.rows)
+        self.media.show_media(facts.media)
 
     def _is_live(self) -> bool:
         return self._record is not None and not self._record.is_over

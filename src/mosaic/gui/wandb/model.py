@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mosaic.analytics.media import MediaView
 from mosaic.analytics.wandb.reader import WandbReader, is_offline, wandb_logs
 from mosaic.analytics.wandb.records import WandbRun
 from mosaic.contracts.run_record import RunRecord
@@ -43,6 +44,7 @@ class WandbFacts:
     problems: tuple[str, ...]
     offline_folders: tuple[Path, ...]  # what can be synced
     has_more: bool
+    media: MediaView = field(default_factory=MediaView)
 
 
 class WandbLogReader:
@@ -90,6 +92,7 @@ class WandbLogReader:
             tuple(self._problems[:_MOST_PROBLEMS]),
             offline,
             self._reader.has_more,
+            self._reader.media(),
         )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from mosaic.contracts.run_record import RunRecord
+from mosaic.gui.charts.media_panel import MediaPanel
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.tabs.desktop import open_address, open_file
 from mosaic.gui.tabs.row_table import FactList, RowTable
@@ -56,6 +57,7 @@ class WandbTab(TabPage):
             HISTORY: RowTable(theme, "W&B history"),
             CONFIG: RowTable(theme, "W&B config"),
         }
+        self.media = MediaPanel(workbench)
         self._stack = QStackedLayout()
         self._lay_out(content)
         self.say("Reading the W&B log…")
@@ -93,6 +95,7 @@ class WandbTab(TabPage):
         layout.addLayout(buttons)
         layout.addWidget(self.sync_box)
         layout.addWidget(self.problems)
+        layout.addWidget(self.media, 2)
         layout.addWidget(self.which)
         layout.addLayout(self._stack, 1)
         # Filled when it has a place: before, Qt would open a window for its first page.
@@ -114,6 +117,7 @@ class WandbTab(TabPage):
         self.tables[SUMMARY].show_rows(VALUE_COLUMNS, facts.summary)
         self.tables[HISTORY].show_rows(HISTORY_COLUMNS, facts.history)
         self.tables[CONFIG].show_rows(VALUE_COLUMNS, facts.config)
+        self.media.show_media(facts.media)
         self._on_sync_changed()
 
     def _promised(self) -> tuple[tuple[str, str, str], ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 MOST_COLUMNS = 4
 # So many charts are asked for at once; a filter that fits more says so.
 MOST_FILTERED = 24
-_NARROWEST = 420
+_NARROWEST = 360
 
 
 def columns_for(width: int, chosen: int, charts: int) -> int:

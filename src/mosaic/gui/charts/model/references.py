@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mosaic.compare.published import EVALUATION, TRAINING, target_value
 from mosaic.contracts.catalogue import EnvironmentInfo
+from mosaic.contracts.learner import worker_settings
+from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.charts.model.curve import Curve, numbers
 from mosaic.gui.charts.model.metrics import evaluated_return, is_return
 
@@ -34,6 +38,13 @@ def references_for(
         label = f"published, {published.algorithm}"
         found.append(_level(label, PUBLISHED_COLOUR, low, high, "published", about))
     return tuple(found)
+
+
+def algorithm_of(record: RunRecord) -> str:
+    """As it was asked for; where a checkpoint decided, as the run itself says."""
+    told = record.manifest.get("metadata")
+    own = told.get("algo") if isinstance(told, Mapping) else None
+    return str(worker_settings(record.config).get("algo") or own or "")
 
 
 def _level(label: str, colour: str, low: float, high: float, key: str, about: str) -> Curve:
