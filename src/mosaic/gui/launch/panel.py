@@ -18,7 +18,7 @@ from mosaic.gui.launch.model.launch_form import LaunchForm, Problem
 from mosaic.gui.launch.model.launch_state import LaunchState, key_rows, play_problem
 from mosaic.gui.launch.model.starting_point import CHIP
 from mosaic.gui.launch.policy_picker import PolicyPicker
-from mosaic.gui.launch.previews import DryRunCard, PlayCard, ScriptPreview
+from mosaic.gui.launch.previews import AbsentCard, DryRunCard, PlayCard, ScriptPreview
 from mosaic.gui.launch.roster_view import RosterView
 from mosaic.gui.launch.starting_point_check import StartingPointCheck
 from mosaic.gui.services.workbench import Workbench
@@ -69,6 +69,7 @@ class LaunchPanel(QWidget):
         self.policies = PolicyPicker(self._workbench, self._policy_worker)
         self.environment = EnvironmentPicker(self._state)
         self.keys = PlayCard()
+        self.absent = AbsentCard()
         self.preview = ScriptPreview(self._workbench)
         self.dry_run = DryRunCard(theme)
         self.preset_row = PresetRow()
@@ -82,7 +83,7 @@ class LaunchPanel(QWidget):
         self._content.setSpacing(_GAP)
         above: list[QWidget] = [self.roster, self.operations, self.uses]
         above += [self.policies, self.environment]
-        below: list[QWidget] = [self.keys, self.preview, self.dry_run]
+        below: list[QWidget] = [self.absent, self.keys, self.preview, self.dry_run]
         self._form_place = len(above)
         for part in above + below:
             self._content.addWidget(part)
@@ -114,6 +115,7 @@ class LaunchPanel(QWidget):
         self.operations.chosen.connect(self._on_operation_chosen)
         self.uses.chosen.connect(self._on_use_chosen)
         self.policies.chosen.connect(self._on_policy_chosen)
+        self.absent.asked_again.connect(self._on_look_again)
         self.preset_row.named.connect(self._on_preset_named)
         self.footer.launched.connect(self.start)
         self.footer.menu_opening.connect(self._on_menu_opening)
@@ -210,7 +212,8 @@ class LaunchPanel(QWidget):
 
     @property
     def _is_agent(self) -> bool:
-        return self._state.mode is Mode.AGENT
+        """Whether there is a form: an agent acts, and it is one that is here."""
+        return self._state.mode is Mode.AGENT and self.launch.absent is None
 
     def _policy_worker(self) -> str:
         return self.launch.worker
@@ -242,6 +245,11 @@ class LaunchPanel(QWidget):
         else:
             self.launch.play_policy = policy
         self._show_status()
+
+    def _on_look_again(self) -> None:
+        self._workbench.bridge.ask(
+            lambda client: client.workers(refresh=True), self._state.set_workers
+        )
 
     def _on_environment_changed(self, _: str) -> None:
         if self._state.mode is Mode.HYBRID:
@@ -348,14 +356,18 @@ class LaunchPanel(QWidget):
         self._starting_point.look()
 
     def _problem(self) -> Problem | None:
+        if (absent := self.launch.absent) is not None:
+            return Problem(f"{absent.title} is not installed")
         return self.form.problem() if self._is_agent else play_problem(self.launch)
 
     def _show_status(self) -> None:
         self._workbench.session.touch()
         is_agent, form = self._is_agent, self.form
-        is_playing = not is_agent
+        absent = self.launch.absent
+        self.absent.show_entry(absent)
+        is_playing = self._state.mode is not Mode.AGENT
         self.policies.setVisible(form.has_policy if is_agent else self._state.mode is Mode.HYBRID)
-        self.environment.setVisible(is_playing or form.has_environment)
+        self.environment.setVisible(is_playing or (is_agent and form.has_environment))
         self.keys.setVisible(is_playing)
         if is_playing:
             self.keys.show_keys(*key_rows(self.launch))
@@ -363,7 +375,7 @@ class LaunchPanel(QWidget):
         in_environment = problem is not None and problem.field == "env_id" and is_agent
         self.environment.show_problem(problem.text if problem and in_environment else "")
         self.preview.show_form(form if is_agent else None, problem is None)
-        button = form.button if is_agent else _PLAY[self._state.mode]
+        button = _PLAY[self._state.mode] if is_playing else form.button
         if self.launcher.is_busy:
             self.footer.show_busy(f"{button}…", "asking the daemon…")
         elif problem is not None:

@@ -32,7 +32,8 @@ class RosterRow(QPushButton):
         self.setAccessibleName(f"{entry.title}, {entry.word}")
         self.setToolTip(entry.tooltip)
         self._picture, self._dot = QLabel(), QLabel()
-        self._title, self._word = label(entry.title), label(entry.word, "caption")
+        self._title = label(entry.title, "" if entry.is_installed else "muted")
+        self._word = label(entry.word, "caption")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 0, 8, 0)
         layout.setSpacing(8)
@@ -48,9 +49,11 @@ class RosterRow(QPushButton):
         palette = self._theme.palette
         name = "account-outline" if self.entry.name == HUMAN else "robot-outline"
         self._picture.setPixmap(self._theme.icon(name, palette.muted).pixmap(_ICON))
-        dot, colour = (
-            ("circle", palette.good) if self.entry.is_ready else ("circle-outline", palette.warning)
-        )
+        if self.entry.is_ready:
+            dot, colour = "circle", palette.good
+        else:
+            is_here = self.entry.is_installed
+            dot, colour = "circle-outline", palette.warning if is_here else palette.line
         self._dot.setPixmap(self._theme.icon(dot, colour).pixmap(_DOT))
 
 
