@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
@@ -33,6 +33,7 @@ _NEW, _TRAINED = "new", "trained"
 _PLAY = {Mode.HUMAN: "Play", Mode.HYBRID: "Play together"}
 LAUNCH_KEYS, AGAIN_KEYS = "Ctrl+Return", "Ctrl+Shift+Return"
 _MARGIN, _GAP = 12, 12
+_ROOM_FOR_ALL = 480  # with less, the roster would leave nothing to the form
 
 
 class LaunchPanel(QWidget):
@@ -48,6 +49,10 @@ class LaunchPanel(QWidget):
         self._forms: dict[int, SchemaForm] = {}
         self._shown: SchemaForm | None = None
         self._error = ""  # of the last attempt, until something changes
+        # The chip has the sentence and the cross: whoever changed something above sees both.
+        self._starting_point.refused.connect(
+            lambda: QTimer.singleShot(0, self, self._reveal_subject)
+        )
         self._make_parts()
         self._arrange()
         self._connect()
@@ -111,7 +116,7 @@ class LaunchPanel(QWidget):
     def _connect(self) -> None:
         state, launch, launcher = self._state, self.launch, self.launcher
         self.modes.chosen.connect(self._on_mode_chosen)
-        self.roster.chosen.connect(launch.choose)
+        self.roster.chosen.connect(self._on_entry_chosen)
         self.operations.chosen.connect(self._on_operation_chosen)
         self.uses.chosen.connect(self._on_use_chosen)
         self.policies.chosen.connect(self._on_policy_chosen)
@@ -145,6 +150,10 @@ class LaunchPanel(QWidget):
             shortcut=AGAIN_KEYS,
             icon="replay",
         )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.roster.fold(event.size().height() < _ROOM_FOR_ALL)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -218,6 +227,10 @@ class LaunchPanel(QWidget):
     def _policy_worker(self) -> str:
         return self.launch.worker
 
+    def _on_entry_chosen(self, name: str) -> None:
+        self.launch.choose(name)
+        self.roster.fold(self.height() < _ROOM_FOR_ALL)
+
     def _on_mode_chosen(self, value: str) -> None:
         self._state.set_mode(Mode(value))
 
@@ -268,9 +281,16 @@ class LaunchPanel(QWidget):
             self._state.say(Notice(f"The form has no place for {names}: the rest is filled in"))
         if self._shown is not None and self._shown.form.fields:
             self._shown.reveal(self._shown.form.fields[0].name)
-        if self.form.has_policy:
-            # Its place is known only when the layout has been made.
-            QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.policies))
+        # Its place is known only when the layout has been made.
+        QTimer.singleShot(0, self, self._reveal_subject)
+
+    def _reveal_subject(self) -> None:
+        """The checkpoint that the form is about."""
+        chip = self._shown.row(CHIP) if self._shown is not None else None
+        if self._is_agent and self.form.has_policy:
+            self._scroll.ensureWidgetVisible(self.policies)
+        elif chip is not None:
+            self._scroll.ensureWidgetVisible(chip)
 
     # Presets
 
@@ -379,7 +399,8 @@ class LaunchPanel(QWidget):
         if self.launcher.is_busy:
             self.footer.show_busy(f"{button}…", "asking the daemon…")
         elif problem is not None:
-            self.footer.show_problem(button, problem.text)
+            # Beside the button the first sentence will do: the field has all of it.
+            self.footer.show_problem(button, problem.text.partition(". ")[0])
         else:
             self.footer.show_ready(button, self._ready_text(form), LAUNCH_KEYS)
             if self._error:

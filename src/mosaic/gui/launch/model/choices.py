@@ -143,17 +143,13 @@ def about(environment: EnvironmentInfo | None, env_id: str) -> str:
     """The short game info: spaces, length and what counts as solved."""
     if environment is None:
         return "Not in the catalogue: the worker will look at it" if env_id else ""
-    parts = [f"actions {environment.action_space}", f"observes {environment.observation_space}"]
-    if environment.max_episode_steps:
-        parts.append(f"{environment.max_episode_steps:,} steps at most")
+    parts = []
     if environment.reward_threshold is not None:
         parts.append(f"solved at {decimal(environment.reward_threshold)}")
+    if environment.max_episode_steps:
+        parts.append(f"{environment.max_episode_steps:,} steps at most")
+    parts += [f"actions {environment.action_space}", f"observes {environment.observation_space}"]
     return " · ".join(parts)
-
-
-def first_sentence(text: str) -> str:
-    head, dot, _ = text.partition(". ")
-    return head + "." if dot else head
 
 
 _MOST = 200  # nobody scrolls further; the Checkpoints tab has them all
