@@ -399,8 +399,9 @@ class LaunchPanel(QWidget):
         if self.launcher.is_busy:
             self.footer.show_busy(f"{button}…", "asking the daemon…")
         elif problem is not None:
-            # Beside the button the first sentence will do: the field has all of it.
-            self.footer.show_problem(button, problem.text.partition(". ")[0])
+            # Of a checkpoint the first sentence will do: its chip, just above, has all of it.
+            text = problem.text.partition(". ")[0] if problem.field == CHIP else problem.text
+            self.footer.show_problem(button, text)
         else:
             self.footer.show_ready(button, self._ready_text(form), LAUNCH_KEYS)
             if self._error:

@@ -43,7 +43,7 @@ EXAMPLES = (
         Start.TRAIN,
         "school-outline",
         "Train PPO on CartPole",
-        "Within seconds it balances the pole well enough for the task to count as solved. Watch the "
+        "Within seconds it balances the pole so well that the task counts as solved. Watch the "
         "agent and its learning curve meanwhile.",
         "Train",
         "CartPole-v1",
