@@ -93,6 +93,8 @@ def application(
     daemon: DaemonHarness, open_application: Callable[[Home], Application]
 ) -> Application:
     """A window joined to a real daemon, with its first list of runs."""
+    # Wherever the test before was: tests of a file may share their daemon.
+    (daemon.home.root / "gui" / "session.json").unlink(missing_ok=True)
     made = open_application(daemon.home)
     made.start()
     return made

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.run_config import parse_run_config
 from mosaic.gui.application import Application
+from mosaic.gui.forms.field_editors import LineEditor
 from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, Page, PolicyTarget
@@ -328,3 +329,45 @@ def test_nothing_trained_yet_is_said(
     application.workbench.commands.trigger("run.train_again")
     qtbot.waitUntil(lambda: bool(told), timeout=WAIT_MS)
     assert "Nothing was trained" in told[0].text and joined.footer.button.isEnabled()
+
+
+def test_a_worker_that_is_not_installed_says_what_it_needs(
+    panel: LaunchPanel, lonely: Application
+) -> None:
+    row = panel.roster.row("spade_bdi_rl_worker")
+    assert row.isVisible() and "not installed" in row.accessibleName()
+    row.click()
+    assert panel.absent.isVisible() and "XMPP" in panel.absent.texts()
+    assert not panel.footer.button.isEnabled()
+    assert panel.footer.status.text() == "Spade BDI Worker is not installed"
+    assert not panel.environment.isVisible() and panel.schema_form is None
+    panel.roster.row("cleanrl").click()
+    assert not panel.absent.isVisible() and panel.footer.button.isEnabled()
+    assert panel.schema_form is not None and panel.schema_form.isVisible()
+
+
+def test_short_numbers_are_shown_in_full(panel: LaunchPanel, qtbot: QtBot) -> None:
+    assert panel.schema_form is not None
+    row = panel.schema_form.row("total_timesteps")
+    assert row is not None and isinstance(row.editor, LineEditor)
+    row.editor.setFocus()
+    row.editor.selectAll()
+    qtbot.keyClicks(row.editor, "1.2M")
+    qtbot.keyClick(row.editor, Qt.Key.Key_Return)
+    assert row.editor.text() == "1,200,000" and panel.footer.button.isEnabled()
+    row.editor.selectAll()
+    qtbot.keyClicks(row.editor, "lots")
+    qtbot.keyClick(row.editor, Qt.Key.Key_Return)
+    assert row.editor.text() == "lots" and "not a number" in row.error_text
+
+
+def test_a_recipe_is_chosen_and_seen_in_the_fields(panel: LaunchPanel, qtbot: QtBot) -> None:
+    assert panel.schema_form is not None
+    panel.form.form.set("recipe", "tuned")
+    panel.schema_form.section("Hyperparameters").open()
+    row = panel.schema_form.row("learning_rate")
+    assert row is not None and isinstance(row.editor, LineEditor) and row.editor.text() == "0.001"
+    header = panel.schema_form.section("Hyperparameters").header
+    assert header is not None and "11 from the recipe" in header.accessibleName()
+    panel.form.form.set("learning_rate", "0.01")
+    assert "10 from the recipe, 1 changed" in header.accessibleName()

@@ -11,13 +11,12 @@ from mosaic.gui.launch.model.choices import (
     about,
     family_choices,
     family_of,
-    first_sentence,
     typed_id,
 )
 from mosaic.gui.state.compatibility import missing_packages
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.widgets.choosers import SearchCombo
-from mosaic.gui.widgets.roles import label, set_property
+from mosaic.gui.widgets.roles import eliding_label, label, set_property
 
 
 class EnvironmentPicker(QWidget):
@@ -33,7 +32,8 @@ class EnvironmentPicker(QWidget):
         self.ids = SearchCombo(takes_any_text=True)
         self.ids.setObjectName("environment-id")
         self.ids.setAccessibleName("Environment")
-        self._summary, self._about = label(role="caption"), label(role="caption")
+        # One line: all of it is in the tooltip and in the tab about the game.
+        self._about = eliding_label(role="caption")
         self._problem = label(role="error")
         self._problem.setObjectName("environment-problem")
         self._problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -43,9 +43,9 @@ class EnvironmentPicker(QWidget):
         layout.addWidget(label("Environment"))
         layout.addWidget(self.families)
         layout.addWidget(self.ids)
-        for text in (self._problem, self._summary, self._about):
-            text.setWordWrap(True)
-            layout.addWidget(text)
+        self._problem.setWordWrap(True)
+        layout.addWidget(self._problem)
+        layout.addWidget(self._about)
         self.families.picked.connect(self._on_family_picked)
         self.ids.picked.connect(self._on_id_picked)
         state.catalogue_changed.connect(self._on_catalogue_changed)
@@ -76,10 +76,8 @@ class EnvironmentPicker(QWidget):
         self._show_family(family_of(env_id, self._choices))
         self.ids.show_text(env_id)
         environment = self._state.environment(env_id)
-        self._summary.setText(first_sentence(environment.summary) if environment else "")
-        self._summary.setVisible(environment is not None)
-        self._summary.setToolTip(environment.summary if environment else "")
         text = about(environment, env_id)
+        self._about.setToolTip(f"{environment.summary}\n{text}" if environment else text)
         self._about.setText(text)
         self._about.setVisible(bool(text))
         self.show_problem("")

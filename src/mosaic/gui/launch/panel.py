@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
@@ -18,7 +18,7 @@ from mosaic.gui.launch.model.launch_form import LaunchForm, Problem
 from mosaic.gui.launch.model.launch_state import LaunchState, key_rows, play_problem
 from mosaic.gui.launch.model.starting_point import CHIP
 from mosaic.gui.launch.policy_picker import PolicyPicker
-from mosaic.gui.launch.previews import DryRunCard, PlayCard, ScriptPreview
+from mosaic.gui.launch.previews import AbsentCard, DryRunCard, PlayCard, ScriptPreview
 from mosaic.gui.launch.roster_view import RosterView
 from mosaic.gui.launch.starting_point_check import StartingPointCheck
 from mosaic.gui.services.workbench import Workbench
@@ -34,6 +34,7 @@ _NEW, _TRAINED = "new", "trained"
 _PLAY = {Mode.HUMAN: "Play", Mode.HYBRID: "Play together"}
 LAUNCH_KEYS, AGAIN_KEYS = "Ctrl+Return", "Ctrl+Shift+Return"
 _MARGIN, _GAP = 12, 12
+_ROOM_FOR_ALL = 480  # with less, the roster would leave nothing to the form
 
 
 class LaunchPanel(QWidget):
@@ -49,6 +50,10 @@ class LaunchPanel(QWidget):
         self._forms: dict[int, SchemaForm] = {}
         self._shown: SchemaForm | None = None
         self._error = ""  # of the last attempt, until something changes
+        # The chip has the sentence and the cross: whoever changed something above sees both.
+        self._starting_point.refused.connect(
+            lambda: QTimer.singleShot(0, self, self._reveal_subject)
+        )
         self._make_parts()
         self._arrange()
         self._connect()
@@ -70,6 +75,7 @@ class LaunchPanel(QWidget):
         self.policies = PolicyPicker(self._workbench, self._policy_worker)
         self.environment = EnvironmentPicker(self._state)
         self.keys = PlayCard()
+        self.absent = AbsentCard()
         self.preview = ScriptPreview(self._workbench)
         self.dry_run = DryRunCard(theme)
         self.preset_row = PresetRow()
@@ -83,7 +89,7 @@ class LaunchPanel(QWidget):
         self._content.setSpacing(_GAP)
         above: list[QWidget] = [self.roster, self.operations, self.uses]
         above += [self.policies, self.environment]
-        below: list[QWidget] = [self.keys, self.preview, self.dry_run]
+        below: list[QWidget] = [self.absent, self.keys, self.preview, self.dry_run]
         self._form_place = len(above)
         for part in above + below:
             self._content.addWidget(part)
@@ -111,10 +117,11 @@ class LaunchPanel(QWidget):
     def _connect(self) -> None:
         state, launch, launcher = self._state, self.launch, self.launcher
         self.modes.chosen.connect(self._on_mode_chosen)
-        self.roster.chosen.connect(launch.choose)
+        self.roster.chosen.connect(self._on_entry_chosen)
         self.operations.chosen.connect(self._on_operation_chosen)
         self.uses.chosen.connect(self._on_use_chosen)
         self.policies.chosen.connect(self._on_policy_chosen)
+        self.absent.asked_again.connect(self._on_look_again)
         self.preset_row.named.connect(self._on_preset_named)
         self.footer.launched.connect(self.start)
         self.footer.menu_opening.connect(self._on_menu_opening)
@@ -144,6 +151,10 @@ class LaunchPanel(QWidget):
             shortcut=AGAIN_KEYS,
             icon="replay",
         )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.roster.fold(event.size().height() < _ROOM_FOR_ALL)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
@@ -211,10 +222,15 @@ class LaunchPanel(QWidget):
 
     @property
     def _is_agent(self) -> bool:
-        return self._state.mode is Mode.AGENT
+        """Whether there is a form: an agent acts, and it is one that is here."""
+        return self._state.mode is Mode.AGENT and self.launch.absent is None
 
     def _policy_worker(self) -> str:
         return self.launch.worker
+
+    def _on_entry_chosen(self, name: str) -> None:
+        self.launch.choose(name)
+        self.roster.fold(self.height() < _ROOM_FOR_ALL)
 
     def _on_mode_chosen(self, value: str) -> None:
         self._state.set_mode(Mode(value))
@@ -244,6 +260,11 @@ class LaunchPanel(QWidget):
             self.launch.play_policy = policy
         self._show_status()
 
+    def _on_look_again(self) -> None:
+        self._workbench.bridge.ask(
+            lambda client: client.workers(refresh=True), self._state.set_workers
+        )
+
     def _on_environment_changed(self, _: str) -> None:
         if self._state.mode is Mode.HYBRID:
             policy = self.launch.play_policy
@@ -261,9 +282,16 @@ class LaunchPanel(QWidget):
             self._state.say(Notice(f"The form has no place for {names}: the rest is filled in"))
         if self._shown is not None and self._shown.form.fields:
             self._shown.reveal(self._shown.form.fields[0].name)
-        if self.form.has_policy:
-            # Its place is known only when the layout has been made.
-            QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.policies))
+        # Its place is known only when the layout has been made.
+        QTimer.singleShot(0, self, self._reveal_subject)
+
+    def _reveal_subject(self) -> None:
+        """The checkpoint that the form is about."""
+        chip = self._shown.row(CHIP) if self._shown is not None else None
+        if self._is_agent and self.form.has_policy:
+            self._scroll.ensureWidgetVisible(self.policies)
+        elif chip is not None:
+            self._scroll.ensureWidgetVisible(chip)
 
     # Presets
 
@@ -349,14 +377,18 @@ class LaunchPanel(QWidget):
         self._starting_point.look()
 
     def _problem(self) -> Problem | None:
+        if (absent := self.launch.absent) is not None:
+            return Problem(f"{absent.title} is not installed")
         return self.form.problem() if self._is_agent else play_problem(self.launch)
 
     def _show_status(self) -> None:
         self._workbench.session.touch()
         is_agent, form = self._is_agent, self.form
-        is_playing = not is_agent
+        absent = self.launch.absent
+        self.absent.show_entry(absent)
+        is_playing = self._state.mode is not Mode.AGENT
         self.policies.setVisible(form.has_policy if is_agent else self._state.mode is Mode.HYBRID)
-        self.environment.setVisible(is_playing or form.has_environment)
+        self.environment.setVisible(is_playing or (is_agent and form.has_environment))
         self.keys.setVisible(is_playing)
         if is_playing:
             self.keys.show_keys(*key_rows(self.launch))
@@ -364,13 +396,15 @@ class LaunchPanel(QWidget):
         in_environment = problem is not None and problem.field == "env_id" and is_agent
         self.environment.show_problem(problem.text if problem and in_environment else "")
         self.preview.show_form(form if is_agent else None, problem is None)
-        button = form.button if is_agent else _PLAY[self._state.mode]
+        button = _PLAY[self._state.mode] if is_playing else form.button
         if self.launcher.is_busy:
             self.footer.show_busy(f"{button}…", "asking the daemon…")
         elif self._state.connection is Connection.CONNECTING:
             self.footer.show_busy(button, "connecting to the daemon …")
         elif problem is not None:
-            self.footer.show_problem(button, problem.text)
+            # Of a checkpoint the first sentence will do: its chip, just above, has all of it.
+            text = problem.text.partition(". ")[0] if problem.field == CHIP else problem.text
+            self.footer.show_problem(button, text)
         else:
             self.footer.show_ready(button, self._ready_text(form), LAUNCH_KEYS)
             if self._error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
+    QPushButton,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from mosaic.contracts.check_result import CheckResult
 from mosaic.errors import MosaicError
+from mosaic.gui.launch.model.choices import RosterEntry
 from mosaic.gui.launch.model.field_lookup import error_sentence
 from mosaic.gui.launch.model.launch_form import LaunchForm
 from mosaic.gui.launch.model.launch_state import KeyRow
@@ -190,6 +192,43 @@ class ScriptPreview(QWidget):
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
+
+
+class AbsentCard(QWidget):
+    """What a worker that is not installed does, and what it needs."""
+
+    asked_again = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        with_role(self, "card")
+        self.setObjectName("absent-worker")
+        self._title, self._about, self._needs = label(role="section"), label(), label(role="muted")
+        self.again = QPushButton("Look again")
+        self.again.setToolTip("Ask the daemon which workers there are now")
+        self.again.clicked.connect(self.asked_again)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 10, 12, 12)
+        layout.setSpacing(6)
+        for text in (self._title, self._about, self._needs):
+            text.setWordWrap(True)
+            text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            layout.addWidget(text)
+        layout.addWidget(self.again, 0, Qt.AlignmentFlag.AlignLeft)
+        self.hide()
+
+    def show_entry(self, entry: RosterEntry | None) -> None:
+        self.setVisible(entry is not None)
+        if entry is not None:
+            self._title.setText(f"{entry.title} is not installed")
+            self._about.setText(entry.about)
+            self._needs.setText(
+                f"It needs {entry.needs}. Install that where the daemon runs, then look again; "
+                "all other workers can be used meanwhile."
+            )
+
+    def texts(self) -> str:
+        return "\n".join(item.text() for item in (self._title, self._about, self._needs))
 
 
 class PlayCard(QWidget):

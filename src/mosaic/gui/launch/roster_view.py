@@ -16,9 +16,10 @@ from PySide6.QtWidgets import (
 
 from mosaic.gui.launch.model.choices import HUMAN, RosterEntry
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import eliding_label, label, with_role
 
 _DOT = QSize(10, 10)
+_SIGN = QSize(14, 14)
 _ICON = QSize(16, 16)
 
 
@@ -32,7 +33,9 @@ class RosterRow(QPushButton):
         self.setAccessibleName(f"{entry.title}, {entry.word}")
         self.setToolTip(entry.tooltip)
         self._picture, self._dot = QLabel(), QLabel()
-        self._title, self._word = label(entry.title), label(entry.word, "caption")
+        self._title = eliding_label(entry.title, "" if entry.is_installed else "muted")
+        # Grey with a sign of its own: the words would leave no room for the title.
+        self._word = label(entry.word if entry.is_installed else "", "caption")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 0, 8, 0)
         layout.setSpacing(8)
@@ -48,10 +51,13 @@ class RosterRow(QPushButton):
         palette = self._theme.palette
         name = "account-outline" if self.entry.name == HUMAN else "robot-outline"
         self._picture.setPixmap(self._theme.icon(name, palette.muted).pixmap(_ICON))
-        dot, colour = (
-            ("circle", palette.good) if self.entry.is_ready else ("circle-outline", palette.warning)
-        )
-        self._dot.setPixmap(self._theme.icon(dot, colour).pixmap(_DOT))
+        dot, colour = "circle-outline", palette.warning
+        if self.entry.is_ready:
+            dot, colour = "circle", palette.good
+        elif not self.entry.is_installed:
+            dot, colour = "tray-arrow-down", palette.muted
+        size = _DOT if self.entry.is_installed else _SIGN
+        self._dot.setPixmap(self._theme.icon(dot, colour).pixmap(size))
 
 
 class RosterView(QWidget):
@@ -67,6 +73,12 @@ class RosterView(QWidget):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(2)
+        self._chosen = ""
+        self._is_folded = False
+        self.unfold = with_role(QPushButton(), "flat")
+        self.unfold.setObjectName("roster-unfold")
+        self.unfold.clicked.connect(self._on_unfold)
+        self._layout.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
         self._empty = label("Looking for workers…", "muted")
         self._layout.addWidget(self._empty)
         self._fix = _FixRow(theme)
@@ -78,17 +90,38 @@ class RosterView(QWidget):
             self._entries = list(entries)
             self._fill()
         self._empty.setVisible(not entries)
+        self._chosen = chosen
+        self._show_rows()
         row = self._rows.get(chosen)
         if row is not None:
             row.setChecked(True)
         entry = next((item for item in entries if item.name == chosen), None)
         self._fix.show_fix(entry.fix if entry is not None and not entry.is_ready else "")
 
+    def fold(self, is_folded: bool) -> None:
+        """Where there is little room: only the chosen one, and how to see the others."""
+        if is_folded != self._is_folded:
+            self._is_folded = is_folded
+            self._show_rows()
+
+    def _show_rows(self) -> None:
+        is_folded = self._is_folded and self._chosen in self._rows
+        for name, row in self._rows.items():
+            row.setVisible(not is_folded or name == self._chosen)
+        hidden = len(self._rows) - 1 if is_folded else 0
+        self.unfold.setVisible(hidden > 0)
+        self.unfold.setText(f"{hidden} more…")
+
+    def _on_unfold(self) -> None:
+        """Until somebody is chosen, or the panel has another height."""
+        self._is_folded = False
+        self._show_rows()
+
     def row(self, name: str) -> RosterRow:
         return self._rows[name]
 
     def focusables(self) -> list[QWidget]:
-        return [*self._rows.values(), self._fix.button]
+        return [*self._rows.values(), self.unfold, self._fix.button]
 
     def _fill(self) -> None:
         for row in self._rows.values():

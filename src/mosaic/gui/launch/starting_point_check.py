@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from mosaic.errors import MosaicError
 from mosaic.gui.launch.model.launch_state import LaunchState
@@ -19,6 +19,8 @@ _PAUSE_MS = 250
 
 class StartingPointCheck(QObject):
     """The worker alone knows what fits, so a dry run tells, whenever something has changed."""
+
+    refused = Signal()  # it does not fit any more
 
     def __init__(self, workbench: Workbench, launch: LaunchState, parent: QObject) -> None:
         super().__init__(parent)
@@ -71,3 +73,5 @@ class StartingPointCheck(QObject):
         if problem != form.starting_point_problem:
             form.starting_point_problem = problem
             form.show_starting_point()
+            if problem:
+                self.refused.emit()

@@ -260,7 +260,7 @@ class CommandPalette(Overlay):
                 state.select([item.key])
                 state.show_page(Page.LIVE)
             case PaletteKind.ENVIRONMENT:
-                state.choose_environment(item.key)
+                state.ask_environment(item.key)
             case PaletteKind.ALGORITHM:
                 state.set_mode(Mode.AGENT)
                 state.ask_form(FormTarget(Operation.TRAIN, values={"algo": item.key}))

@@ -43,8 +43,8 @@ EXAMPLES = (
         Start.TRAIN,
         "school-outline",
         "Train PPO on CartPole",
-        "It learns to balance the pole in front of you, until the task counts as solved: some "
-        "seconds. Watch the agent and its learning curve live.",
+        "Within seconds it balances the pole so well that the task counts as solved. Watch the "
+        "agent and its learning curve meanwhile.",
         "Train",
         "CartPole-v1",
         algo="ppo",

@@ -35,6 +35,7 @@ class WorkbenchState:
     runs_listed = Signal()  # the daemon's whole list has come for the first time
     mode_changed = Signal(str)
     environment_changed = Signal(str)  # the id of the one that is chosen
+    environment_asked = Signal(str)  # somebody wants to do something there
     selection_changed = Signal(tuple)  # ids, the first one leads
     details_changed = Signal(object)  # the leading run's whole record, or None
     page_changed = Signal(str)
@@ -130,6 +131,11 @@ class WorkbenchState:
         if env_id != self.env_id:
             self.env_id = env_id
             self.environment_changed.emit(env_id)
+
+    def ask_environment(self, env_id: str) -> None:
+        """Chooses it, and a form that can use it."""
+        self.choose_environment(env_id)
+        self.environment_asked.emit(env_id)
 
     def select(self, run_ids: Iterable[str]) -> None:
         chosen = tuple(dict.fromkeys(run_ids))

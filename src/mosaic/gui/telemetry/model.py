@@ -319,8 +319,8 @@ def lane_banner(record: RunRecord) -> str:
         return ""
     name = record.capabilities.get("metadata", {}).get("name") or record.worker
     return (
-        f"{name} streams metrics to the charts and to TensorBoard. It has no step-by-step "
-        "telemetry, because it steps too fast for that."
+        f"{name} streams metrics via the charts, TensorBoard and W&B; step-by-step live telemetry "
+        "is not available, because it steps too fast for that."
     )
 
 

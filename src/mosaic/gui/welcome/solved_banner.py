@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
@@ -13,7 +13,7 @@ from mosaic.gui.play.model.plan import keys_for
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.targets import Mode, Page, PlayTarget, ReplayTarget
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import eliding_label, label, with_role
 
 _ICON = QSize(24, 24)
 
@@ -32,9 +32,7 @@ class SolvedBanner(QWidget):
         self._asked: Task | None = None
         self._shown: RunRecord | None = None
         self._picture = QLabel()
-        self.title, self.detail = label("", "section"), label("", "muted")
-        self.title.setWordWrap(True)
-        self.detail.setWordWrap(True)
+        self.title, self.detail = label("", "section"), eliding_label("", "muted")
         self.watch = self._button("Watch it", self._on_watch)
         self.challenge = self._button("Challenge it", self._on_challenge)
         self.change = self._button("Change something", self._on_change)
@@ -51,18 +49,21 @@ class SolvedBanner(QWidget):
         self.hide()
 
     def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(self.title)
-        words.addWidget(self.detail)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 8, 8, 8)
-        layout.setSpacing(8)
-        layout.addWidget(self._picture)
-        layout.addLayout(words, 1)
+        top, buttons = QHBoxLayout(), QHBoxLayout()
+        for row in (top, buttons):
+            row.setSpacing(8)
+        top.addWidget(self._picture)
+        top.addWidget(self.title)
+        top.addWidget(self.detail, 1)
+        top.addWidget(self.close_button)
         for button in (self.watch, self.challenge, self.change):
-            layout.addWidget(button)
-        layout.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 8, 8, 10)
+        layout.setSpacing(6)
+        layout.addLayout(top)
+        layout.addLayout(buttons)
 
     def _button(self, text: str, clicked: object) -> QPushButton:
         button = QPushButton(text)
@@ -117,6 +118,7 @@ class SolvedBanner(QWidget):
         self._shown = record
         self.title.setText(found.text[:1].upper() + found.text[1:])
         self.detail.setText(f"{record.env_id}: {found.reason}")
+        self.detail.setToolTip(self.detail.text())
         environment = self._state.environment(record.env_id)
         is_playable = not isinstance(keys_for(record.env_id, environment), NotPlayable)
         self.challenge.setVisible(is_playable)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.errors import ConfigError, GpuError
+from mosaic.front.known_workers import KnownWorker, known_workers
 from mosaic.gui.launch.model.choices import (
     CUSTOM,
     HUMAN,
@@ -24,6 +25,7 @@ from mosaic.gui.launch.model.policy_forms import EvaluateForm, ResumeForm
 from mosaic.gui.launch.model.script_form import ScriptForm
 from mosaic.gui.launch.model.train_form import TrainForm
 from mosaic.gui.launch.model.worker_form import WorkerForm
+from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PolicyTarget
 from mosaic.gui.state.workbench_state import WorkbenchState
 from tests.unit.gui.launch_samples import filled_state, installed_workers, worker
@@ -156,10 +158,11 @@ def test_the_roster_says_who_is_ready_and_what_to_do() -> None:
     broken = worker("broken", is_ready=False)
     entries = roster([worker("fine"), broken], Mode.AGENT)
     assert [(item.title, item.word) for item in entries] == [
+        ("Human-Only", "ready"),
         ("The fine", "ready"),
         ("The broken", "not ready"),
     ]
-    assert entries[1].fix == 'pip install "it[all]"' and entries[1].fix in entries[1].tooltip
+    assert entries[2].fix == 'pip install "it[all]"' and entries[2].fix in entries[2].tooltip
     assert roster([broken], Mode.HUMAN)[0].name == HUMAN
 
 
@@ -237,3 +240,54 @@ def test_errors_find_their_field(launch: LaunchState, path: str, name: str) -> N
 def test_errors_without_a_field(launch: LaunchState) -> None:
     assert field_of_error(GpuError("no GPU"), launch.form.form) == "use_gpu"
     assert error_sentence(GpuError("it failed.", hint="try again")) == "It failed. Try again"
+
+
+def test_the_roster_reads_as_people_expect_it(state: WorkbenchState) -> None:
+    entries = LaunchState(state).entries
+    titles = [entry.title for entry in entries]
+    assert titles[:4] == [
+        "Human-Only",
+        "Spade BDI Worker",
+        "LLM Multi-Step Worker",
+        "CleanRL Worker",
+    ]
+    assert set(titles[4:]) == {"Baseline policies", "Any script"}
+    absent = {entry.title: entry for entry in entries if not entry.is_installed}
+    assert set(absent) == {"Spade BDI Worker", "LLM Multi-Step Worker"}
+    assert all(entry.word == "not installed" and entry.needs for entry in absent.values())
+    hybrid = roster(state.workers, Mode.HYBRID, known_workers())
+    assert [entry.title for entry in hybrid] == ["CleanRL Worker"]
+
+
+def test_a_known_worker_that_is_installed_speaks_for_itself() -> None:
+    known = (KnownWorker(("bdi", "old_bdi"), "Known title", "About", "a server"),)
+    own = worker("old_bdi")
+    entries = roster([worker("other"), own], Mode.AGENT, known)
+    assert [entry.title for entry in entries] == ["Human-Only", "The old_bdi", "The other"]
+
+
+def test_a_worker_that_is_not_installed_is_explained_and_left_again(state: WorkbenchState) -> None:
+    launch = LaunchState(state)
+    launch.choose("spade_bdi_rl_worker")
+    assert launch.absent is not None and launch.absent.title == "Spade BDI Worker"
+    assert launch.chosen_entry == "spade_bdi_rl_worker" and launch.worker == "cleanrl"
+    launch.choose("cleanrl")
+    assert launch.absent is None and launch.chosen_entry == "cleanrl"
+    launch.choose("spade_bdi_rl_worker")
+    state.set_workers([*state.workers, worker("spade_bdi_rl_worker")])
+    assert launch.absent is None, "it is here now"
+
+
+def test_an_environment_that_is_asked_for_finds_a_worker(state: WorkbenchState) -> None:
+    launch = LaunchState(state)
+    launch.choose("script")
+    state.choose_environment("MountainCar-v0")
+    assert launch.worker == "script", "nobody asked for it"
+    state.ask_environment("MountainCar-v0")
+    assert launch.worker == "cleanrl" and launch.form.has_environment
+    said: list[Notice] = []
+    state.said.connect(said.append)
+    launch.choose("script")
+    state.set_catalogue([], state.environments)
+    state.ask_environment("CartPole-v1")
+    assert launch.worker == "script" and "No installed worker" in said[0].text

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from mosaic.contracts.catalogue import EnvironmentInfo
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.front.human import age, decimal
+from mosaic.front.known_workers import KnownWorker
 from mosaic.gui.state.runs_state import RunsState
 from mosaic.gui.state.targets import Mode
 
 HUMAN = "human"
-_READY, _NOT_READY, _BROKEN = "ready", "not ready", "unusable"
+_READY, _NOT_READY, _BROKEN, _ABSENT = "ready", "not ready", "unusable", "not installed"
 
 
 @dataclass(frozen=True)
@@ -27,22 +28,45 @@ class RosterEntry:
     checks: tuple[str, ...] = ()
     # The command that would make it ready; empty when there is none, or nothing to do.
     fix: str = ""
+    # Of one that no package offers: what that takes.
+    needs: str = ""
+
+    @property
+    def is_installed(self) -> bool:
+        return not self.needs
 
     @property
     def tooltip(self) -> str:
-        lines = [line for line in (self.about, *self.checks) if line]
+        needs = f"Needs {self.needs}" if self.needs else ""
+        lines = [line for line in (self.about, *self.checks, needs) if line]
         return "\n".join(lines) or self.title
 
 
-def roster(workers: Iterable[WorkerInfo], mode: Mode) -> list[RosterEntry]:
-    found = [_entry(worker) for worker in workers]
-    if mode is Mode.HUMAN:
-        person = RosterEntry(HUMAN, "Human", _READY, True, "You play, with the keyboard")
-        return [person, *found]
+def roster(
+    workers: Iterable[WorkerInfo], mode: Mode, known: Sequence[KnownWorker] = ()
+) -> list[RosterEntry]:
+    """A person first, then the workers that everybody knows, installed or not, then all others."""
+    found = {worker.name: worker for worker in workers}
     if mode is Mode.HYBRID:
-        able = {worker.name for worker in workers if can_load(worker)}
-        return [entry for entry in found if entry.name in able]
-    return found
+        able = {name: worker for name, worker in found.items() if can_load(worker)}
+        ordered = _in_order(able, known)
+        return [entry for entry in ordered if entry.is_installed]
+    person = RosterEntry(HUMAN, "Human-Only", _READY, True, "You play, with the keyboard")
+    return [person, *_in_order(found, known)] if found else []
+
+
+def _in_order(workers: Mapping[str, WorkerInfo], known: Sequence[KnownWorker]) -> list[RosterEntry]:
+    rest = dict(workers)
+    entries = []
+    for item in known:
+        name = next((name for name in item.ids if name in rest), None)
+        if name is not None:
+            entries.append(_entry(rest.pop(name)))
+        else:
+            entries.append(
+                RosterEntry(item.ids[0], item.title, _ABSENT, False, item.about, needs=item.needs)
+            )
+    return [*entries, *map(_entry, rest.values())]
 
 
 def can_load(worker: WorkerInfo) -> bool:
@@ -119,17 +143,13 @@ def about(environment: EnvironmentInfo | None, env_id: str) -> str:
     """The short game info: spaces, length and what counts as solved."""
     if environment is None:
         return "Not in the catalogue: the worker will look at it" if env_id else ""
-    parts = [f"actions {environment.action_space}", f"observes {environment.observation_space}"]
-    if environment.max_episode_steps:
-        parts.append(f"{environment.max_episode_steps:,} steps at most")
+    parts = []
     if environment.reward_threshold is not None:
         parts.append(f"solved at {decimal(environment.reward_threshold)}")
+    if environment.max_episode_steps:
+        parts.append(f"{environment.max_episode_steps:,} steps at most")
+    parts += [f"actions {environment.action_space}", f"observes {environment.observation_space}"]
     return " · ".join(parts)
-
-
-def first_sentence(text: str) -> str:
-    head, dot, _ = text.partition(". ")
-    return head + "." if dot else head
 
 
 _MOST = 200  # nobody scrolls further; the Checkpoints tab has them all

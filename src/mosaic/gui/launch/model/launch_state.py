@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from psygnal import Signal
 
+from mosaic.front.known_workers import known_workers
 from mosaic.gui.launch.model.choices import (
     HUMAN,
     RosterEntry,
@@ -23,6 +24,8 @@ from mosaic.gui.launch.model.train_form import TrainForm
 from mosaic.gui.launch.model.worker_form import WorkerForm
 from mosaic.gui.play.model.keys import KeyMap, NotPlayable
 from mosaic.gui.play.model.plan import keys_for
+from mosaic.gui.state.compatibility import fitting_algorithms
+from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PlayTarget, PolicyTarget
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 
@@ -41,6 +44,7 @@ class LaunchState:
         self.state = state
         self._saved = SavedLaunch.read(saved or {})
         self.worker = ""
+        self._absent = ""  # the name of one that is looked at instead
         # Workers and algorithms arrive in any order: which worker trains is known with both.
         self._is_worker_settled = False
         self.operation = Operation.TRAIN
@@ -53,6 +57,7 @@ class LaunchState:
         state.health_changed.connect(self._on_health_changed)
         state.connection_changed.connect(self._on_connection_changed)
         state.environment_changed.connect(self._on_environment_changed)
+        state.environment_asked.connect(self._on_environment_asked)
         if self._saved.env_id:
             state.choose_environment(self._saved.env_id)
         state.set_mode(self._saved.mode)
@@ -75,11 +80,21 @@ class LaunchState:
 
     @property
     def entries(self) -> list[RosterEntry]:
-        return roster(self.state.workers, self.state.mode)
+        return roster(self.state.workers, self.state.mode, known_workers())
 
     @property
     def chosen_entry(self) -> str:
-        return HUMAN if self.state.mode is Mode.HUMAN else self.worker
+        if self.state.mode is Mode.HUMAN:
+            return HUMAN
+        return self.absent.name if self.absent is not None else self.worker
+
+    @property
+    def absent(self) -> RosterEntry | None:
+        """A worker that is known but not installed, while somebody looks at it."""
+        if self.state.mode is not Mode.AGENT:
+            return None
+        absent = (entry for entry in self.entries if not entry.is_installed)
+        return next((entry for entry in absent if entry.name == self._absent), None)
 
     def choose(self, name: str) -> None:
         """An entry of the roster; a worker, chosen while a person plays, takes over."""
@@ -88,6 +103,13 @@ class LaunchState:
             return
         if self.state.mode is Mode.HUMAN:
             self.state.set_mode(Mode.AGENT)
+        was_absent = self._absent
+        is_known = self.state.worker(name) is not None
+        self._absent = "" if is_known else name
+        if self.absent is not None or (was_absent and name == self.worker):
+            self.roster_changed.emit()
+            self.form_changed.emit()
+            return
         self._is_worker_settled = True
         if name != self.worker:
             self.worker = name
@@ -233,6 +255,32 @@ class LaunchState:
 
     def _on_environment_changed(self, _: str) -> None:
         self._refresh_form()
+
+    def _on_environment_asked(self, env_id: str) -> None:
+        """By somebody who wants to do something there: a worker without environments gives way."""
+        if self.state.mode is not Mode.AGENT or not self._is_worker_settled:
+            return
+        if self.absent is None and (self.is_using_trained or self.form.has_environment):
+            return
+        name = self._worker_using(env_id)
+        if name:
+            self.choose(name)
+            self.set_operation(Operation.TRAIN)
+        else:
+            text = f"No installed worker trains in {env_id}: see `mosaic algos` for what there is"
+            self.state.say(Notice(text, Severity.BAD))
+
+    def _worker_using(self, env_id: str) -> str:
+        """The first that has an algorithm for it, one that is ready before the others."""
+        environment = self.state.environment(env_id)
+        able = {
+            item.worker
+            for item in self.state.algorithms
+            if environment is None or fitting_algorithms(environment, [item])
+        }
+        found = [worker for worker in self.state.workers if worker.name in able]
+        found.sort(key=lambda worker: not worker.is_ready)
+        return found[0].name if found else ""
 
     def _refresh_form(self) -> None:
         for form in self._forms.values():
