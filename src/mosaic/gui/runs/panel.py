@@ -224,7 +224,7 @@ class RunsPanel(QWidget):
         is_pattern = self.pattern_toggle.isChecked()
         colour = theme.palette.accent if is_pattern else theme.palette.muted
         self.pattern_toggle.setIcon(theme.icon("regex", colour))
-        self.columns_button.setIcon(theme.icon("table-column"))
+        self.columns_button.setIcon(theme.icon("view-column-outline"))
 
     def _on_filter_asked(self) -> None:
         self.filter_field.setFocus()
@@ -248,7 +248,7 @@ class RunsPanel(QWidget):
         runs = state.runs
         problem = self.model.filter_problem
         self._count.setText(problem or self.model.summary if len(runs) else "")
-        set_property(self._count, "tone", "bad" if problem else "")
+        set_property(self._count, "role", "error" if problem else "muted")
         self._count.setToolTip(problem)
         if self.model.rowCount():
             self._stack.setCurrentWidget(self.table)

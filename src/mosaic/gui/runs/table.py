@@ -163,7 +163,7 @@ class RunsTable(QTableView):
         super().hideEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        group = self._runs_model.group_at(self.currentIndex().row())
+        group = self._runs_model.group_around(self.currentIndex().row())
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._open(self.currentIndex())
         elif event.key() == Qt.Key.Key_Delete:
@@ -171,7 +171,7 @@ class RunsTable(QTableView):
         elif event.key() == Qt.Key.Key_Escape:
             event.ignore()  # the window leaves a page with it; the selection stays
         elif event.key() in _FOLDING and group is not None:
-            self._runs_model.fold(group.name, event.key() == Qt.Key.Key_Left)
+            self._runs_model.fold(group, event.key() == Qt.Key.Key_Left)
         else:
             super().keyPressEvent(event)
 
@@ -288,8 +288,8 @@ class RunsTable(QTableView):
         current = self.currentIndex().row()
         if current in found and run_ids[0] in self._runs_model.ids_at(current)[:1]:
             return current
-        place = self._runs_model.place_of_row(run_ids[0])
-        return place if place in found else self._runs_model.place(run_ids[0])
+        group = self._runs_model.place_of_group(run_ids[0])
+        return group if group in found else self._runs_model.place(run_ids[0])
 
     # Small things
 

@@ -62,6 +62,7 @@ class RunsTableModel(QAbstractTableModel):
         self._group_rows: dict[str, GroupRow] = {}
         self._group_of: dict[str, str] = {}
         self._changed_groups: set[str] = set()
+        self._are_numbers: dict[str, bool] = {}  # by setting
         self.longest: dict[int, str] = {}  # text of a column
         self.most_tags = 0
         self._has_grown = False
@@ -161,9 +162,17 @@ class RunsTableModel(QAbstractTableModel):
     def place_of_row(self, run_id: str) -> int | None:
         """That of its folded group, where it has no row of its own."""
         place = self._places.get(run_id)
-        if place is None and (name := self._group_of.get(run_id)) is not None:
-            return self._places.get(group_key(name))
-        return place
+        return self.place_of_group(run_id) if place is None else place
+
+    def place_of_group(self, run_id: str) -> int | None:
+        name = self._group_of.get(run_id)
+        return None if name is None else self._places.get(group_key(name))
+
+    def group_around(self, row: int) -> str | None:
+        """The name of the group that this row is, or is part of."""
+        if not 0 <= row < len(self._ids):
+            return None
+        return group_name(self._ids[row]) or self._group_of.get(self._ids[row])
 
     def record_at(self, row: int) -> RunRecord | None:
         """None for the row of a group."""
@@ -225,6 +234,12 @@ class RunsTableModel(QAbstractTableModel):
         name = self.choice.setting(column)
         if name is None:
             return Column(column) in NUMBERS
+        found = self._are_numbers.get(name)
+        if found is None:
+            found = self._are_numbers[name] = self._holds_numbers(name)
+        return found
+
+    def _holds_numbers(self, name: str) -> bool:
         records = (self._runs.get(item) for item in self._ids[:50])
         values = [self.settings.value(record, name)[0] for record in records if record is not None]
         known = [value for value in values if value is not None]
@@ -278,6 +293,7 @@ class RunsTableModel(QAbstractTableModel):
 
     def take_settings(self, run_ids: Iterable[str]) -> None:
         """Settings of these have become known."""
+        self._are_numbers.clear()
         self._order.forget(run_ids)
         if self.is_filtered or self._order.setting:
             self._is_stale = True
@@ -392,6 +408,7 @@ class RunsTableModel(QAbstractTableModel):
         self._arranged_at = time.monotonic()
         self._group_of = {run: name for name, runs in self._order.groups.items() for run in runs}
         self._group_rows.clear()
+        self._are_numbers.clear()
         if ids != self._ids:
             self.beginResetModel()
             self._ids = ids

@@ -224,6 +224,8 @@ _MOST = {
     Column.NOTE: 520,
 }
 _MOST_OF_SETTING = 200
+# So much of it is worth more than another column.
+_BEFORE_OTHERS = {Column.NAME: 250, Column.RETURN: 140, Column.TAGS: 120}
 _ROOMY_NAME = 300  # so wide a name may be where there is room to spare
 # The first goes first when there is too little room; what is not listed stays.
 _GIVING_WAY = (
@@ -247,7 +249,7 @@ def column_widths(
     chosen, needs = choice or ColumnChoice(), content or {}
     settings = range(len(Column), chosen.count)
     shown: dict[int, int] = {
-        column: _WIDTHS[column]
+        column: max(_WIDTHS[column], min(needs.get(column, 0), _BEFORE_OTHERS.get(column, 0)))
         for column in Column
         if chosen.is_shown(column)
         and (column not in (Column.TAGS, Column.NOTE) or needs.get(column))
