@@ -10,7 +10,6 @@ from pathlib import Path
 from PySide6.QtCore import QBuffer, QIODevice, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QPixmap
 
-from mosaic.contracts.run_files import RunFiles
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
 from mosaic.files import atomic_write
@@ -19,6 +18,7 @@ from mosaic.gui.live.clips import SNAPSHOTS_FOLDER
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.videos.model import VideoReader
 from mosaic.gui.widgets.pictures import to_image
+from mosaic.paths import Home
 
 THUMBNAIL = QSize(60, 40)  # in the table
 _KEPT = QSize(180, 120)  # on disk and in memory, for screens with small pixels
@@ -86,17 +86,18 @@ class Thumbnails(QObject):
     def _save(self) -> None:
         unsaved, self._unsaved = self._unsaved, {}
         for run_id, image in unsaved.items():
-            directory = self._workbench.home.run(run_id).directory
-            self._workbench.bridge.work(partial(_write, directory, image), failed=_ignore)
+            work = partial(_write, self._workbench.home, run_id, image)
+            self._workbench.bridge.work(work, failed=_ignore)
 
     def _read_next(self) -> None:
         if self._is_reading or not self._wanted:
             return
         self._is_reading = True
         run_id = self._wanted.pop()
-        files = self._workbench.home.run(run_id)
         self._workbench.bridge.work(
-            partial(_read, files), partial(self._on_read, run_id), lambda _: self._on_failed()
+            partial(_read, self._workbench.home, run_id),
+            partial(self._on_read, run_id),
+            self._on_failed,
         )
 
     def _on_read(self, run_id: str, image: QImage | None) -> None:
@@ -105,7 +106,7 @@ class Thumbnails(QObject):
             self.changed.emit(run_id)
         self._on_failed()
 
-    def _on_failed(self) -> None:
+    def _on_failed(self, _: MosaicError | None = None) -> None:
         self._is_reading = False
         self._read_next()
 
@@ -114,9 +115,9 @@ def _ignore(_: MosaicError) -> None:
     """A picture that cannot be kept is no loss."""
 
 
-def _read(files: RunFiles) -> QImage | None:
+def _read(home: Home, run_id: str) -> QImage | None:
     """In a thread. Whatever cannot be read is as if it were not there."""
-    directory = files.directory
+    directory = home.run(run_id).directory
     for path in (directory / _NAME, *_newest(directory / SNAPSHOTS_FOLDER, ".png")):
         with contextlib.suppress(OSError, ValueError):
             image = QImage.fromData(read_regular(path, _LARGEST))
@@ -160,7 +161,8 @@ def _small(image: QImage) -> QImage:
     )
 
 
-def _write(directory: Path, image: QImage) -> None:
+def _write(home: Home, run_id: str, image: QImage) -> None:
+    directory = home.run(run_id).directory
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     if directory.is_dir() and image.save(buffer, "PNG"):  # type: ignore[call-overload]
