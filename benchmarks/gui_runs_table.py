@@ -25,7 +25,8 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.gui.application import Application
-from mosaic.gui.runs.model.rows import Column, row_of
+from mosaic.gui.runs.model.columns import Column
+from mosaic.gui.runs.model.rows import row_of
 from mosaic.gui.runs.panel import RunsPanel
 from mosaic.gui.runs.table_model import ARRANGE_S
 from mosaic.paths import Home

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from mosaic.contracts.run_state import FailureKind
 from mosaic.gui.application import Application
 from mosaic.gui.compare.page import RunChips
-from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.model.columns import Column
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection

@@ -15,7 +15,7 @@ from mosaic.contracts.run_record import Progress
 from mosaic.contracts.run_state import FailureKind, Outcome
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.application import Application
-from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.model.columns import Column
 from mosaic.gui.runs.panel import RunsPanel
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.possible_actions import RunAction
@@ -69,7 +69,7 @@ def click(
 
 def test_runs_are_listed_newest_first(panel: RunsPanel) -> None:
     assert panel.model.run_ids == [FAILED, DONE, RUNNING]
-    assert panel.model.data(cell(panel, DONE, Column.NAME)) == "ppo · CartPole-v1 · s2"
+    assert panel.model.data(cell(panel, DONE, Column.NAME)) == "ppo-CartPole-v1-seed2"
     assert panel.count_text == "3 runs · 1 running"
 
 

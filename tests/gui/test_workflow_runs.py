@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
 from mosaic.gui.run_config.tab import ConfigTab
-from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.model.columns import Column
 from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.gui.workflow_steps import CONTROL, Person, somebody

@@ -14,7 +14,7 @@ from mosaic.gui.charts.model.metrics import is_return
 from mosaic.gui.charts.tab import ChartsTab
 from mosaic.gui.live.page import LivePage
 from mosaic.gui.run_config.tab import ConfigTab
-from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.model.columns import Column
 from mosaic.gui.state.targets import Operation, Page
 from tests.daemon_harness import DaemonHarness
 from tests.gui.workflow_steps import CONTROL, Person, somebody

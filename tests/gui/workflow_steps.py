@@ -29,7 +29,7 @@ from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.forms.field_row import FieldRow
 from mosaic.gui.outcome.page import OutcomePage
-from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.model.columns import Column
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.tabs.run_tab import RunTab

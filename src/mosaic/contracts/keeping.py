@@ -46,6 +46,7 @@ class TrashedRun:
     deleted_at: float
     bytes: int
     reason: str
+    goes_at: float | None = None  # for good; None where the rules for that cannot be read
 
 
 @dataclass(frozen=True)

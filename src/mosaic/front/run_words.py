@@ -12,7 +12,7 @@ from mosaic.contracts.metrics import EPISODES_IN_MEAN
 from mosaic.contracts.run_record import LineageKind, Origin, RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.foreign.files import parse_json, read_regular
-from mosaic.front.human import amount, count, decimal
+from mosaic.front.human import amount, count, decimal, duration
 
 _STATE_WORDS = {
     RunState.INIT: "queued",
@@ -58,6 +58,16 @@ def lineage_words(record: RunRecord) -> str:
         return ""
     step = "" if lineage.step is None else f", step {count(lineage.step)}"
     return f"{LINEAGE_WORDS[lineage.kind]} {lineage.parent_run}{step}"
+
+
+def goes_words(goes_at: float | None, now: float | None = None) -> str:
+    """When a run in the trash goes for good: `in 6 d 23 h`, `within the hour`."""
+    if goes_at is None:
+        return "not by itself"
+    left = goes_at - (time.time() if now is None else now)
+    if left < 3600:  # the trash is looked at every hour
+        return "within the hour"
+    return f"in {duration(left)}"
 
 
 def memory_words(record: RunRecord) -> str:

@@ -288,12 +288,20 @@ def trashed_run_to_proto(run: TrashedRun) -> pb.TrashedRun:
         deleted_at=run.deleted_at,
         bytes=run.bytes,
         reason=run.reason,
+        goes_at=run.goes_at,
     )
 
 
 def trash_from_proto(message: pb.ListTrashResponse) -> list[TrashedRun]:
     return [
-        TrashedRun(run.run_id, run.run_name, run.deleted_at, run.bytes, run.reason)
+        TrashedRun(
+            run.run_id,
+            run.run_name,
+            run.deleted_at,
+            run.bytes,
+            run.reason,
+            run.goes_at if run.HasField("goes_at") else None,
+        )
         for run in message.runs
     ]
 

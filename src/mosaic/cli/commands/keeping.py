@@ -22,6 +22,7 @@ from mosaic.contracts.run_reference import LATEST, is_seed_of, matching_runs
 from mosaic.errors import ConsentError, CorruptStoreError, RequestError, UnknownRunError
 from mosaic.front.human import age, amount, size
 from mosaic.front.references import GROUP_HELP
+from mosaic.front.run_words import goes_words
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -109,10 +110,13 @@ def show_trash(arguments: argparse.Namespace) -> int:
         say("the trash is empty")
     else:
         rows = [
-            (run.run_id, run.run_name, size(run.bytes), age(run.deleted_at), run.reason)
+            (
+                *(run.run_id, run.run_name, size(run.bytes), age(run.deleted_at)),
+                *(goes_words(run.goes_at), run.reason),
+            )
             for run in runs
         ]
-        say_table(("RUN", "NAME", "SIZE", "DELETED", "WHY"), rows, flexible=1)
+        say_table(("RUN", "NAME", "SIZE", "DELETED", "GOES FOR GOOD", "WHY"), rows, flexible=1)
         total = size(sum(run.bytes for run in runs))
         say(paint(f"{total} in all; `mosaic trash --empty` frees it", "dim"))
     return 0

@@ -25,17 +25,24 @@ import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from mosaic.contracts.hostile_text import RUN_ID
-from mosaic.contracts.keeping import RetentionChoice, RetentionPolicy, RetentionResult, parse_size
+from mosaic.contracts.keeping import (
+    RetentionChoice,
+    RetentionPolicy,
+    RetentionResult,
+    TrashedRun,
+    parse_size,
+)
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.schema_check import shortened
 from mosaic.daemon.keeping.archive.bundle import size_of_run
 from mosaic.daemon.keeping.deletion import TrashKeeper
 from mosaic.daemon.keeping.kept_runs import KeptRuns
+from mosaic.daemon.registry.rows import LAST_MOMENT
 from mosaic.errors import ConfigError, RunStateError, StoreError, UnknownRunError
 from mosaic.files import MOST_JSON_BYTES
 from mosaic.foreign.files import MAX_DOCUMENT_BYTES, read_regular
@@ -271,6 +278,17 @@ class RetentionKeeper:
         self._kept_runs = kept_runs
         self._trash = trash
         self._applied_at: float | None = None
+
+    async def trashed(self) -> list[TrashedRun]:
+        """What is in the trash, with when it goes for good."""
+        runs = await self._trash.runs()
+        try:
+            path = self._kept_runs.home.retention_settings
+            settings = await asyncio.to_thread(read_settings, path)
+        except (ConfigError, OSError):
+            return runs  # until the rules are mended, nothing goes
+        keep_s = settings.trash_keep_days * 86_400
+        return [replace(run, goes_at=min(run.deleted_at + keep_s, LAST_MOMENT)) for run in runs]
 
     async def apply(self, policy: RetentionPolicy, dry_run: bool) -> RetentionResult:
         """What goes, or would go; whatever goes can be restored from the trash."""

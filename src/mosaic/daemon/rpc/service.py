@@ -136,7 +136,7 @@ class KeepingService(rpc.TrainerServicer):
     async def ListTrash(  # noqa: N802
         self, request: pb.ListTrashRequest, context: Any
     ) -> pb.ListTrashResponse:
-        runs = await self._trainer.keeping.trash.runs()
+        runs = await self._trainer.keeping.retention.trashed()
         return pb.ListTrashResponse(runs=[trashed_run_to_proto(run) for run in runs])
 
     async def EmptyTrash(  # noqa: N802

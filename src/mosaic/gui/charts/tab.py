@@ -74,6 +74,8 @@ class ChartsTab(RunTab):
         self.metrics.names_changed.connect(self._on_names_changed)
         self.metrics.evaluations_changed.connect(self._on_evaluations_changed)
         state = workbench.state
+        state.colours_changed.connect(self._on_colours_changed)
+        state.colour_seeds_apart(not self.toolbar.options.seeds_as_band)
         state.runs.changed.connect(self._on_runs_changed)
         state.connection_changed.connect(self._on_connection_changed)
         state.catalogue_changed.connect(self._show_references)
@@ -254,8 +256,13 @@ class ChartsTab(RunTab):
     # What the person chooses
 
     def _on_options_changed(self, options: ChartOptions) -> None:
+        self._workbench.state.colour_seeds_apart(not options.seeds_as_band)
         for card in self.cards:
             card.set_options(options)
+
+    def _on_colours_changed(self) -> None:
+        if self._is_active:
+            self._show_runs()
 
     def _on_fit_asked(self) -> None:
         for card in self.cards:

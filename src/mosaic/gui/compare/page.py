@@ -206,6 +206,7 @@ class ComparePage(StagePage):
     def leave(self) -> None:
         self._again.stop()
         self._cancel()
+        self._workbench.state.colour_together({})
 
     # Comparing
 
@@ -237,6 +238,7 @@ class ComparePage(StagePage):
 
     def _on_compared(self, found: ComparedRuns) -> None:
         self._compared = found
+        self._workbench.state.colour_together(found.groups)
         self._show_metrics(found.metrics)
         self.title.setText("Compare")
         self.subtitle.setText(subtitle(found.comparison))

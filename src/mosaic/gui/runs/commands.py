@@ -11,9 +11,12 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QMenu, QPushB
 
 from mosaic.client.exporting import CSV, TENSORBOARD
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.export.destination import folder_name
 from mosaic.front.training_config import label as file_label
+from mosaic.gui.runs.label_popups import NotePopup, TagsPopup
+from mosaic.gui.runs.model.labels import known_tags
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.possible_actions import (
@@ -120,12 +123,16 @@ CONFIG_TAB = "config"
 class RunCommands:
     """The actions on runs, in menus, shortcuts and rows."""
 
-    def __init__(self, workbench: Workbench, panel: QWidget) -> None:
-        self._workbench, self._panel = workbench, panel
+    def __init__(self, workbench: Workbench, panel: QWidget, rename: Callable[[str], None]) -> None:
+        """`rename` makes the name of a run a field."""
+        self._workbench, self._panel, self._rename = workbench, panel, rename
         self._commands = workbench.commands
         self.stop_reason = StopReason(panel)
         self.stop_reason.given.connect(self._on_reason_given)
         self._reasoned: list[str] = []
+        self.tags_popup, self.note_popup = TagsPopup(panel), NotePopup(panel)
+        for popup in (self.tags_popup, self.note_popup):
+            popup.given.connect(self._on_labelled)
         for action in ACTION_MENU:
             if action is not None:
                 look = ACTION_LOOKS[action]
@@ -183,6 +190,10 @@ class RunCommands:
                 self._copy("\n".join(run_ids), "Id copied" if len(run_ids) == 1 else "Ids copied")
             case RunAction.PIN | RunAction.UNPIN:
                 act.pin(run_ids, action is RunAction.PIN)
+            case RunAction.TAG:
+                records = [run for item in run_ids if (run := self._workbench.state.runs.get(item))]
+                runs = self._workbench.state.runs.newest_first()
+                self.tags_popup.open(records, known_tags(runs))
             case RunAction.DELETE:
                 act.delete(run_ids)
 
@@ -199,6 +210,10 @@ class RunCommands:
                 state.show_replay(ReplayTarget(run_id))
             case RunAction.EDIT:
                 act.edit(run_id)
+            case RunAction.RENAME:
+                self._rename(run_id)
+            case RunAction.NOTE:
+                self.note_popup.open(record)
             case RunAction.CONFIG:
                 self._lead(run_id)
                 state.ask_tab(CONFIG_TAB)
@@ -242,6 +257,9 @@ class RunCommands:
         state = self._workbench.state
         if run_id != state.leading_id:
             state.select((run_id,))
+
+    def _on_labelled(self, change: LabelChange, run_ids: list[str]) -> None:
+        self._workbench.run_actions.label(run_ids, change)
 
     def _on_reason_given(self, reason: str) -> None:
         self._workbench.run_actions.stop(self._reasoned, reason or "user_cancel")

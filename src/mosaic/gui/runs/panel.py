@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QAction, QHideEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPushButton,
     QSplitter,
     QStackedLayout,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from mosaic.gui.runs.columns_menu import ColumnsMenu
 from mosaic.gui.runs.commands import RunCommands
 from mosaic.gui.runs.log_drawer import LogDrawer
+from mosaic.gui.runs.model.columns import ColumnChoice
+from mosaic.gui.runs.settings_feed import SettingsFeed
 from mosaic.gui.runs.table import RunsTable
 from mosaic.gui.runs.table_model import RunsTableModel
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.rerun import FIRST_TITLE
+from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import label, set_property, with_role
 
-_FILTER_WIDTH = 280
+_LEAST_FILTER, _FILTER_WIDTH = 140, 320
 _HALVES = (55, 45)  # per cent: table, log
 _LOGS_SETTING = "runs/logs"
-_FILTER_HELP = "Words of name, environment, worker, state or id; also state:failed env:CartPole"
+_COLUMNS_SETTING, _GROUPS_SETTING = "runs/columns", "runs/groups"
+_FILTER_HELP = (
+    "Words of name, tags, note, environment, worker, state, settings or id;\n"
+    "also state:failed tag:baseline env:CartPole learning_rate:0.001;\n"
+    "/between slashes/ a regular expression over all of it"
+)
 
 
 class RunsPanel(QWidget):
@@ -38,11 +48,15 @@ class RunsPanel(QWidget):
         self._workbench = workbench
         self.model = RunsTableModel(workbench.state.runs, self)
         self.table = RunsTable(workbench, self.model)
-        self.commands = RunCommands(workbench, self)
+        self.commands = RunCommands(workbench, self, self.table.rename)
+        self.settings_feed = SettingsFeed(workbench, self.model, self)
+        self.columns_menu = ColumnsMenu(self.model, self.choose_columns, self.group_runs, self)
         self.log_drawer = LogDrawer(workbench)
         self.log_drawer.hide()
         self._count = label("", "muted")
+        self.pattern_toggle = QAction(self)
         self.filter_field = self._make_filter()
+        self.columns_button = self._make_columns_button()
         self.logs_button = self._make_logs_button()
         self.empty = _FirstRun(workbench)
         self._nothing = label("", "muted")
@@ -50,8 +64,11 @@ class RunsPanel(QWidget):
         self._nothing.setObjectName("runs-nothing")
         self._lay_out()
         self._connect()
-        is_open = str(workbench.settings.value(_LOGS_SETTING, "false")) == "true"
-        self.show_logs(is_open)
+        stored = workbench.settings
+        self.model.choose_columns(ColumnChoice.from_text(str(stored.value(_COLUMNS_SETTING, ""))))
+        self.model.set_grouped(str(stored.value(_GROUPS_SETTING, "true")) == "true")
+        self.model.columns_changed.connect(self._remember_columns)
+        self.show_logs(str(stored.value(_LOGS_SETTING, "false")) == "true")
         self.model.refresh()
 
     def _make_filter(self) -> QLineEdit:
@@ -60,9 +77,25 @@ class RunsPanel(QWidget):
         field.setPlaceholderText("filter…")
         field.setAccessibleName("Filter the runs")
         field.setToolTip(_FILTER_HELP)
-        field.setFixedWidth(_FILTER_WIDTH)
+        field.setMinimumWidth(_LEAST_FILTER)
+        field.setMaximumWidth(_FILTER_WIDTH)
         field.setClearButtonEnabled(True)
+        self.pattern_toggle.setCheckable(True)
+        self.pattern_toggle.setToolTip("A regular expression (or write it /like this/)")
+        self.pattern_toggle.setObjectName("runs-filter-pattern")
+        self.pattern_toggle.toggled.connect(self._on_filtered)
+        field.addAction(self.pattern_toggle, QLineEdit.ActionPosition.TrailingPosition)
         return field
+
+    def _make_columns_button(self) -> QToolButton:
+        button = with_role(QToolButton(), "flat")
+        button.setObjectName("columns-button")
+        button.setToolTip("Columns, and seeds taken together")
+        button.setAccessibleName("Columns of the table")
+        button.clicked.connect(
+            lambda: self.columns_menu.open_at(button.mapToGlobal(button.rect().bottomLeft()))
+        )
+        return button
 
     def _make_logs_button(self) -> QPushButton:
         command = self._workbench.commands.add(
@@ -87,9 +120,10 @@ class RunsPanel(QWidget):
         header.setContentsMargins(12, 4, 8, 4)
         header.setSpacing(12)
         header.addWidget(label("Runs", "section"))
-        header.addWidget(self.filter_field)
+        header.addWidget(self.filter_field, 1)
         header.addWidget(self._count)
         header.addStretch(1)
+        header.addWidget(self.columns_button)
         header.addWidget(self.logs_button)
         stack = QWidget()
         self._stack = QStackedLayout(stack)
@@ -106,7 +140,7 @@ class RunsPanel(QWidget):
         layout.addWidget(self._splitter, 1)
 
     def _connect(self) -> None:
-        self.filter_field.textChanged.connect(self.model.set_filter)
+        self.filter_field.textChanged.connect(self._on_filtered)
         self.filter_field.returnPressed.connect(self.table.setFocus)
         escape = QShortcut(QKeySequence("Escape"), self.filter_field)
         escape.setContext(Qt.ShortcutContext.WidgetShortcut)
@@ -119,17 +153,27 @@ class RunsPanel(QWidget):
         self.table.menu_asked.connect(self.commands.show_menu)
         self.table.opened.connect(self.commands.show)
         self.table.delete_asked.connect(self._on_delete_asked)
-        self._workbench.commands.add(
-            "view.errors", "Errors in the log", self._on_errors_asked, menu="View"
-        )
+        self.table.renamed.connect(self._workbench.run_actions.rename)
+        self.table.columns_asked.connect(self.columns_menu.open_at)
+        self._workbench.theme.changed.connect(self._draw)
+        self._draw()
+        for id, title, shortcut, run in (
+            ("view.trash", "Trash", "", self._on_trash_asked),
+            ("view.columns", "Columns of the runs", "", self.columns_button.click),
+            ("view.group-runs", "Group runs by seed", "", self._on_group_asked),
+            ("view.errors", "Errors in the log", "", self._on_errors_asked),
+        ):
+            self._workbench.commands.add(id, title, run, menu="View", shortcut=shortcut)
         self._workbench.state.connection_changed.connect(self._on_connection)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.model.wake()
+        self.settings_feed.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         self.model.sleep()
+        self.settings_feed.stop()
         super().hideEvent(event)
 
     def show_logs(self, is_open: bool) -> None:
@@ -144,12 +188,39 @@ class RunsPanel(QWidget):
         self.log_drawer.setVisible(is_open)
         self._workbench.settings.setValue(_LOGS_SETTING, "true" if is_open else "false")
 
+    def choose_columns(self, choice: ColumnChoice) -> None:
+        self.model.choose_columns(choice)
+
+    def group_runs(self, is_grouped: bool) -> None:
+        self.model.set_grouped(is_grouped)
+        self._workbench.settings.setValue(_GROUPS_SETTING, "true" if is_grouped else "false")
+
+    def _remember_columns(self) -> None:
+        self._workbench.settings.setValue(_COLUMNS_SETTING, self.model.choice.to_text())
+
     @property
     def count_text(self) -> str:
         return self._count.text()
 
     def _on_logs_toggled(self) -> None:
         self.show_logs(not self.log_drawer.isVisibleTo(self))
+
+    def _on_filtered(self) -> None:
+        self._draw()
+        self.model.set_filter(self.filter_field.text(), self.pattern_toggle.isChecked())
+
+    def _on_trash_asked(self) -> None:
+        self._workbench.state.show_page(Page.TRASH)
+
+    def _on_group_asked(self) -> None:
+        self.group_runs(not self.model.is_grouped)
+
+    def _draw(self) -> None:
+        theme = self._workbench.theme
+        is_pattern = self.pattern_toggle.isChecked()
+        colour = theme.palette.accent if is_pattern else theme.palette.muted
+        self.pattern_toggle.setIcon(theme.icon("regex", colour))
+        self.columns_button.setIcon(theme.icon("view-column-outline"))
 
     def _on_filter_asked(self) -> None:
         self.filter_field.setFocus()
@@ -171,7 +242,10 @@ class RunsPanel(QWidget):
     def _on_counted(self) -> None:
         state = self._workbench.state
         runs = state.runs
-        self._count.setText(self.model.summary if len(runs) else "")
+        problem = self.model.filter_problem
+        self._count.setText(problem or self.model.summary if len(runs) else "")
+        set_property(self._count, "role", "error" if problem else "muted")
+        self._count.setToolTip(problem)
         if self.model.rowCount():
             self._stack.setCurrentWidget(self.table)
         elif len(runs) and self.model.is_filtered:

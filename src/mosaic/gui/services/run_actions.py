@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.client.exporting import ExportOptions
+from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
 from mosaic.export.run_rows import Exported
@@ -31,6 +33,8 @@ Opened = Callable[[Path], None]
 class RunActions:
     def __init__(self, state: WorkbenchState, bridge: AsyncBridge) -> None:
         self._state, self._bridge = state, bridge
+        self._deleted: list[str] = []  # just now, and still to be undone
+        self._deleted_at = 0.0
 
     def submit(
         self,
@@ -57,11 +61,9 @@ class RunActions:
 
         def tell(submissions: list[Submission]) -> None:
             run_ids = [submission.run_id for submission in submissions]
-            names = documents[0].get("run_name", "")
-            text = f"{names} started" if len(run_ids) == 1 else f"{len(run_ids)} runs started"
             self._bridge.ask(
                 lambda client: _records(client, run_ids),
-                lambda records: self._show(records, text, done, submissions),
+                lambda records: self._show(records, done, submissions),
                 self._say_error,
             )
 
@@ -133,6 +135,30 @@ class RunActions:
         word = "pinned" if is_pinned else "not pinned any more"
         self._each(run_ids, lambda client, run: client.pin_run(run, is_pinned), word)
 
+    def rename(self, run_id: str, name: str) -> None:
+        before = self._name(run_id)
+
+        def tell(record: RunRecord) -> None:
+            self._state.runs.update([record])
+            is_taken = record.run_name != name.strip()
+            why = f": another run is called {name.strip()}" if is_taken else ""
+            self._state.say(
+                Notice(
+                    f"{before} is now called {record.run_name}{why}",
+                    Severity.GOOD,
+                    action=lambda: self.rename(run_id, before),
+                    action_text="Undo",
+                )
+            )
+
+        if name.strip() != before:
+            self._bridge.ask(lambda client: client.rename_run(run_id, name), tell, self._say_error)
+
+    def label(self, run_ids: Sequence[str], change: LabelChange) -> None:
+        """Tags and notes of several runs."""
+        word = "note saved" if change.note else "tags saved" if change.note is None else "no note"
+        self._each(run_ids, lambda client, run: client.label_run(run, change), word)
+
     def archive(self, run_id: str, path: Path, done: Opened | None = None) -> None:
         """Everything of a run, in one file that appears when it is complete."""
         self._state.say(Notice(f"Writing {path.name} …", seconds=_LONG_S))
@@ -184,27 +210,40 @@ class RunActions:
             gone, error = answer
             self._state.runs.remove(gone)
             if gone:
-                self._state.say(
-                    Notice(
-                        f"{amount(len(gone), 'run')} deleted",
-                        action=lambda: self.restore(gone),
-                        action_text="Undo",
-                        seconds=_UNDO_S,
-                    )
-                )
+                self._say_deleted(gone)
             if error is not None:
                 self._say_error(error)
 
         self._bridge.ask(send, tell, self._say_error)
 
-    def restore(self, run_ids: Sequence[str]) -> None:
+    def _say_deleted(self, run_ids: list[str]) -> None:
+        """One Undo for all that was deleted in quick succession: none takes it from another."""
+        now = time.monotonic()
+        if now - self._deleted_at > _UNDO_S:
+            self._deleted = []
+        self._deleted_at = now
+        self._deleted = gone = [*self._deleted, *run_ids]
+        self._state.say(
+            Notice(
+                f"{amount(len(gone), 'run')} deleted",
+                action=lambda: self.restore(gone),
+                action_text="Undo",
+                seconds=_UNDO_S,
+            )
+        )
+
+    def restore(self, run_ids: Sequence[str], *, selects: bool = True) -> None:
         async def send(client: AsyncTrainerClient) -> list[RunRecord]:
             return [await client.restore_run(run) for run in run_ids]
 
         def tell(records: list[RunRecord]) -> None:
+            back = {record.run_id for record in records}
+            self._deleted = [run for run in self._deleted if run not in back]
             self._state.runs.update(records)
-            self._state.select(record.run_id for record in records)
-            self._state.say(Notice(f"{amount(len(records), 'run')} restored", Severity.GOOD))
+            if selects:
+                self._state.select(record.run_id for record in records)
+            what = records[0].run_name if len(records) == 1 else amount(len(records), "run")
+            self._state.say(Notice(f"{what} restored", Severity.GOOD))
 
         self._bridge.ask(send, tell, self._say_error)
 
@@ -255,7 +294,6 @@ class RunActions:
     def _show(
         self,
         records: list[RunRecord],
-        text: str,
         done: Callable[[list[Submission]], None] | None,
         submissions: list[Submission],
     ) -> None:
@@ -263,7 +301,8 @@ class RunActions:
         self._state.select(record.run_id for record in records)
         self._state.show_page(Page.LIVE)
         warnings = [check.message for check in submissions[0].preflight if not check.ok]
-        told = f"{text}. {warnings[0]}" if warnings else text
+        what = records[0].run_name if len(records) == 1 else f"{len(records)} runs"
+        told = f"{what} started. {warnings[0]}" if warnings else f"{what} started"
         self._state.say(Notice(told, Severity.GOOD))
         if done is not None:
             done(submissions)

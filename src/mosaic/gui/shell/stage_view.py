@@ -113,3 +113,7 @@ def _maker(page: Page) -> Callable[[Workbench], StagePage]:
             from mosaic.gui.compare.page import ComparePage
 
             return ComparePage
+        case Page.TRASH:
+            from mosaic.gui.trash.page import TrashPage
+
+            return TrashPage

@@ -26,6 +26,9 @@ class RunAction(StrEnum):
     FOLDER = "run.folder"
     COPY_ID = "run.copy-id"
     COPY_COMMAND = "run.copy-command"
+    RENAME = "run.rename"
+    TAG = "run.tag"
+    NOTE = "run.note"
     PIN = "run.pin"
     UNPIN = "run.unpin"
     ARCHIVE = "run.archive"
@@ -41,6 +44,7 @@ SINGLE = frozenset(
         *(RunAction.SHOW, RunAction.RESUME, RunAction.EVALUATE, RunAction.REPLAY),
         *(RunAction.EDIT, RunAction.CONFIG, RunAction.FOLDER, RunAction.COPY_COMMAND),
         *(RunAction.ARCHIVE, RunAction.EXPORT_CSV, RunAction.EXPORT_TENSORBOARD),
+        *(RunAction.RENAME, RunAction.NOTE),
     }
 )
 _FEWEST_COMPARED = 2
@@ -175,6 +179,9 @@ ACTION_LOOKS = {
     RunAction.FOLDER: ActionLook("Open folder", "folder-open-outline"),
     RunAction.COPY_ID: ActionLook("Copy id", "identifier"),
     RunAction.COPY_COMMAND: ActionLook("Copy command", "console"),
+    RunAction.RENAME: ActionLook("Rename", "form-textbox", "F2"),
+    RunAction.TAG: ActionLook("Tags…", "tag-outline", "Ctrl+T"),
+    RunAction.NOTE: ActionLook("Note…", "note-edit-outline"),
     RunAction.PIN: ActionLook("Pin", "pin-outline"),
     RunAction.UNPIN: ActionLook("Unpin", "pin-off-outline"),
     RunAction.ARCHIVE: ActionLook("Archive…", "archive-outline"),
@@ -189,7 +196,8 @@ ACTION_MENU: tuple[RunAction | None, ...] = (
     *(RunAction.PAUSE, RunAction.CONTINUE, RunAction.STOP, RunAction.STOP_WITH_REASON, None),
     *(RunAction.RESUME, RunAction.EVALUATE, RunAction.RESUBMIT, RunAction.EDIT, None),
     *(RunAction.CONFIG, RunAction.FOLDER, RunAction.COPY_ID, RunAction.COPY_COMMAND, None),
-    *(RunAction.PIN, RunAction.UNPIN, RunAction.ARCHIVE),
+    *(RunAction.RENAME, RunAction.TAG, RunAction.NOTE, RunAction.PIN, RunAction.UNPIN, None),
+    RunAction.ARCHIVE,
     *(RunAction.EXPORT_CSV, RunAction.EXPORT_TENSORBOARD, None),
     RunAction.DELETE,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from psygnal import Signal
 
@@ -75,23 +75,34 @@ CURVES = ("#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#f0
 
 
 class RunColours:
-    """A run keeps its colour as long as it is shown; a new one takes the first that is free."""
+    """The one source of colours, for the table, the charts and comparisons.
+
+    A run keeps its colour as long as it is shown; a new one takes the first that is free. Runs of
+    one group have one colour, as they have one curve.
+    """
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self._places: dict[str, int] = {}  # of runs by themselves, and of groups
+        self._units: dict[str, str] = {}  # what each run has its colour from
 
-    def show(self, run_ids: Iterable[str]) -> None:
-        """These runs are shown from now on, and no others."""
-        wanted = list(run_ids)
-        kept = {run: self._places[run] for run in wanted if run in self._places}
+    def show(self, run_ids: Iterable[str], groups: Mapping[str, str] | None = None) -> None:
+        """These runs are shown from now on, and no others; `groups` has the names of theirs."""
+        known = groups or {}
+        self._units = {run: f"{_GROUP}{known[run]}" if known.get(run) else run for run in run_ids}
+        wanted = list(dict.fromkeys(self._units.values()))
+        kept = {unit: self._places[unit] for unit in wanted if unit in self._places}
         taken = set(kept.values())
         free = (place for place in range(len(wanted)) if place not in taken)
-        for run in wanted:
-            if run not in kept:
-                kept[run] = next(free)
+        for unit in wanted:
+            if unit not in kept:
+                kept[unit] = next(free)
         self._places = kept
 
     def of(self, run_id: str) -> str | None:
         """None for a run that is not shown."""
-        place = self._places.get(run_id)
+        place = self._places.get(self._units.get(run_id, ""))
         return None if place is None else CURVES[place % len(CURVES)]
+
+
+# No run has an id like this.
+_GROUP = "group\x1f"

@@ -24,6 +24,7 @@ class Page(StrEnum):
     PLAY = "play"
     REPLAY = "replay"
     COMPARE = "compare"
+    TRASH = "trash"
 
 
 class Operation(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from psygnal import Signal
@@ -37,6 +37,7 @@ class WorkbenchState:
     environment_changed = Signal(str)  # the id of the one that is chosen
     environment_asked = Signal(str)  # somebody wants to do something there
     selection_changed = Signal(tuple)  # ids, the first one leads
+    colours_changed = Signal()  # of runs
     details_changed = Signal(object)  # the leading run's whole record, or None
     page_changed = Signal(str)
     form_asked = Signal(object)  # FormTarget
@@ -63,6 +64,8 @@ class WorkbenchState:
         self.replay: ReplayTarget | None = None
         self.play: PlayTarget | None = None
         self.compared: tuple[str, ...] = ()
+        self._compared_groups: dict[str, str] = {}
+        self._are_seeds_apart = False
         self.live = LiveWatch()
         self.runs.removed.connect(self._on_runs_removed)
 
@@ -143,7 +146,7 @@ class WorkbenchState:
             return
         is_new_lead = chosen[:1] != self.selection[:1]
         self.selection = chosen
-        self.colours.show(chosen)
+        self._colour_runs()
         if is_new_lead:
             self.details = None
         self.selection_changed.emit(chosen)
@@ -157,16 +160,45 @@ class WorkbenchState:
         if len(selection) != 1:
             return False
         is_other_replay = self.replay is None or self.replay.run_id != selection[0]
-        return self.page is Page.COMPARE or (self.page is Page.REPLAY and is_other_replay)
+        if self.page is Page.REPLAY:
+            return is_other_replay
+        return self.page in (Page.COMPARE, Page.TRASH)
+
+    def colour_seeds_apart(self, is_apart: bool) -> None:
+        """Runs of one group have one colour, unless their curves are drawn one by one."""
+        self._are_seeds_apart = is_apart
+        self._colour_runs()
+
+    def colour_together(self, groups: Mapping[str, str]) -> None:
+        """Runs that have one curve in a comparison, with the names of their groups."""
+        self._compared_groups = dict(groups)
+        self._colour_runs()
+
+    def _colour_runs(self) -> None:
+        is_comparing = self.page is Page.COMPARE
+        shown = dict.fromkeys((*self.selection, *(self.compared if is_comparing else ())))
+        groups: dict[str, str] = {}
+        if not self._are_seeds_apart:
+            records = [self.runs.get(run) for run in shown]
+            groups = {record.run_id: record.group for record in records if record is not None}
+        if is_comparing:
+            groups |= {run: f"compared {name}" for run, name in self._compared_groups.items()}
+        before = [self.colours.of(run) for run in shown]
+        self.colours.show(shown, groups)
+        if [self.colours.of(run) for run in shown] != before:
+            self.colours_changed.emit()
 
     def show_page(self, page: Page) -> None:
         """Also emitted for the same page: what it shows may be another."""
+        is_comparing = Page.COMPARE in (page, self.page)
         self.page = page
+        if is_comparing:
+            self._colour_runs()
         self.page_changed.emit(page.value)
 
     def leave_page(self) -> bool:
         """Back to the selected run; False where the page is none that one comes back from."""
-        if self.page not in (Page.REPLAY, Page.COMPARE):
+        if self.page not in (Page.REPLAY, Page.COMPARE, Page.TRASH):
             return False
         self.show_page(Page.LIVE if self.selection else Page.WELCOME)
         return True

@@ -505,18 +505,20 @@ class ListTrashRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class TrashedRun(_message.Message):
-    __slots__ = ("run_id", "run_name", "deleted_at", "bytes", "reason")
+    __slots__ = ("run_id", "run_name", "deleted_at", "bytes", "reason", "goes_at")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     RUN_NAME_FIELD_NUMBER: _ClassVar[int]
     DELETED_AT_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    GOES_AT_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     run_name: str
     deleted_at: float
     bytes: int
     reason: str
-    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., deleted_at: _Optional[float] = ..., bytes: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    goes_at: float
+    def __init__(self, run_id: _Optional[str] = ..., run_name: _Optional[str] = ..., deleted_at: _Optional[float] = ..., bytes: _Optional[int] = ..., reason: _Optional[str] = ..., goes_at: _Optional[float] = ...) -> None: ...
 
 class ListTrashResponse(_message.Message):
     __slots__ = ("runs",)

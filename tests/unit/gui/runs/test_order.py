@@ -7,8 +7,9 @@ import pytest
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import FailureKind, RunState
 from mosaic.front.run_words import state_word
-from mosaic.gui.runs.model.order import RunsFilter, RunsOrder, haystack_of
-from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.model.columns import Column
+from mosaic.gui.runs.model.filter import RunsFilter, haystack_of
+from mosaic.gui.runs.model.order import RunsOrder
 from mosaic.gui.state.runs_state import RunColours
 from tests.unit.gui.run_samples import failed, over, record
 
@@ -46,7 +47,7 @@ def shown(text: str) -> list[RunRecord]:
         ("cart ppo run", [RUNNING]),
         ("state:", ALL),
         ("lr:0.1", []),
-        ("s9", [FAILED]),
+        ("seed9", [FAILED]),
     ],
 )
 def test_words_find_runs(text: str, found: list[RunRecord]) -> None:

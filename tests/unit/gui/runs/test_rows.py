@@ -6,13 +6,11 @@ import pytest
 
 from mosaic.contracts.run_record import Origin, Progress
 from mosaic.contracts.run_state import FailureKind, RunState
+from mosaic.gui.runs.model.columns import Column
 from mosaic.gui.runs.model.rows import (
     NONE,
-    Column,
     clock,
-    column_widths,
     details_of,
-    readable_name,
     return_text,
     row_of,
     speed_text,
@@ -21,11 +19,11 @@ from tests.unit.gui.run_samples import START, failed, over, record
 
 
 def test_a_running_run_fills_every_column() -> None:
-    row = row_of(record(1), now=START + 43)
+    row = row_of(record(1, tags=("good", "new"), note="what it\nis for"), now=START + 43)
     assert [row.text(column) for column in Column] == [
         "",
         "running",
-        "ppo · CartPole-v1 · s1",
+        "ppo-CartPole-v1-seed1",
         "CartPole-v1",
         "50 %",
         "00:42",
@@ -34,6 +32,10 @@ def test_a_running_run_fills_every_column() -> None:
         "18.4k/s",
         "20",
         "42 s ago",
+        "",
+        "",
+        "good, new",
+        "what it is for",
         "",
     ]
 
@@ -64,24 +66,6 @@ def test_a_hundred_percent_is_only_said_when_it_is_true() -> None:
 
 def test_a_paused_run_promises_no_end() -> None:
     assert row_of(record(1, state=RunState.PAUSE)).remaining == NONE
-
-
-@pytest.mark.parametrize(
-    ("name", "env_id", "shown"),
-    [
-        ("ppo-CartPole-v1-seed1", "CartPole-v1", "ppo · CartPole-v1 · s1"),
-        ("ppo-CartPole-v1", "CartPole-v1", "ppo · CartPole-v1"),
-        ("ppo-CartPole-v1-seed1-resumed", "CartPole-v1", "ppo · CartPole-v1 · s1 · resumed"),
-        ("dqn-ALE-Pong-v5-seed12", "ALE/Pong-v5", "dqn · ALE/Pong-v5 · s12"),
-        ("my-test-seed3", "CartPole-v1", "my-test · s3"),
-        ("CartPole-v1", "CartPole-v1", "CartPole-v1"),
-        ("myCartPole-v1x", "CartPole-v1", "myCartPole-v1x"),
-        ("seedling", "", "seedling"),
-        ("seed5", "", "s5"),
-    ],
-)
-def test_names_are_readable(name: str, env_id: str, shown: str) -> None:
-    assert readable_name(name, env_id) == shown
 
 
 @pytest.mark.parametrize(
@@ -133,16 +117,6 @@ def test_the_tooltip_has_what_the_row_leaves_out() -> None:
     told = details_of(failed(1, FailureKind.LOST, "The host died.", pinned=True, group="five"))
     assert "01SAMPLE" in told and "The host died." in told
     assert "pinned" in told and "group five" in told
-
-
-@pytest.mark.parametrize("room", [300, 612, 800, 1000, 1254, 2540])
-def test_columns_fill_the_table_and_give_way_in_order(room: int) -> None:
-    widths = column_widths(room)
-    assert {Column.STATE, Column.NAME, Column.PROGRESS, Column.ACTIONS} <= set(widths)
-    if room >= 612:
-        assert sum(widths.values()) == room
-        assert Column.RETURN in widths
-    assert (Column.EPISODES in widths) == (room >= 1254)
 
 
 @pytest.mark.parametrize(

@@ -1,81 +1,21 @@
-"""RunsOrder: which runs the table shows, by a filter such as `state:failed`, and in which order."""
+"""RunsOrder: which rows the table has, in which order: runs, and groups of them."""
 
 from __future__ import annotations
 
 import operator
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.human import amount, count
 from mosaic.front.run_words import elapsed_s, remaining_s, speed_of, state_word
-from mosaic.gui.runs.model.rows import LIVE, Column, readable_name
-
-KEYS = ("name", "env", "worker", "state", "group", "id")
-# What people type, besides the words that are shown.
-_STATE_WORDS = {"done": "succeeded", "finished": "succeeded", "cancelled": "canceled"}
-
-
-@dataclass(frozen=True)
-class RunsFilter:
-    """All words must be found; those with a key in that field, the others anywhere."""
-
-    words: tuple[str, ...] = ()
-    keyed: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def parse(cls, text: str) -> RunsFilter:
-        words, keyed = [], []
-        for word in text.lower().split():
-            key, colon, value = word.partition(":")
-            if colon and key in KEYS:
-                # A key whose value is yet to be typed hides nothing.
-                if value:
-                    keyed.append((key, value))
-            else:
-                words.append(word)
-        return cls(tuple(words), tuple(keyed))
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.words or self.keyed)
-
-    def matches(self, record: RunRecord, haystack: str, state: str) -> bool:
-        """`haystack_of` the record and its `state_word`, which are worth being kept."""
-        for word in self.words:
-            if word not in haystack and not _is_state(word, state):
-                return False
-        return all(_has(record, state, key, value) for key, value in self.keyed)
-
-
-def haystack_of(record: RunRecord) -> str:
-    """Everything but the state, which changes too often to be kept."""
-    shown = readable_name(record.run_name, record.env_id)
-    parts = (record.run_name, shown, record.env_id, record.worker, record.group, record.run_id)
-    return "\n".join(parts).lower()
-
-
-def _has(record: RunRecord, state: str, key: str, value: str) -> bool:
-    match key:
-        case "name":
-            return value in record.run_name.lower()
-        case "env":
-            return value in record.env_id.lower()
-        case "worker":
-            return value in record.worker.lower()
-        case "group":
-            return value in record.group.lower()
-        case "id":
-            return value in record.run_id.lower()
-    return _is_state(value, state)
-
-
-def _is_state(word: str, state: str) -> bool:
-    return state.startswith(_STATE_WORDS.get(word, word))
-
+from mosaic.gui.runs.model.columns import LIVE, Column
+from mosaic.gui.runs.model.filter import RunsFilter, Search, haystack_of
+from mosaic.gui.runs.model.groups import FEWEST, group_key
+from mosaic.gui.runs.model.settings import KnownSettings
 
 # Rows that change places all the time cannot be clicked.
 LIVE_SORT_S = 2.0
@@ -95,17 +35,26 @@ Key = Callable[[RunRecord], Any]
 
 
 class RunsOrder:
-    """Which runs the table shows, and in which order."""
+    """Which rows the table has, and in which order."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: KnownSettings | None = None) -> None:
         self.filter = RunsFilter()
-        self.column = Column.STARTED
+        self.search: Search | None = None  # of the filter's pattern, where that can be used
+        self.column: int = Column.STARTED
+        self.setting = ""  # what is sorted by, where that is the column of a setting
         self.is_descending = True
+        self.is_grouped = False
+        self.folded: set[str] = set()  # names of groups
+        self.groups: dict[str, list[str]] = {}  # that have a row now: the runs of each, in order
+        self._settings = settings or KnownSettings()
         self._haystacks: dict[str, str] = {}
         self._words: dict[str, str] = {}
 
     def arranged(self, newest_first: Iterable[RunRecord]) -> list[str]:
-        """The ids of those that are shown, in order."""
+        """The ids of the runs that are shown, and keys of groups, in order.
+
+        Pinned runs come first, and groups that have one.
+        """
         records = list(newest_first)
         words = self._words
         self._words = {
@@ -113,15 +62,70 @@ class RunsOrder:
         }
         if not self.filter.is_empty:
             records = [record for record in records if self._is_shown(record)]
-        if self.column is Column.STARTED:
+        pinned = {record.run_id for record in records if record.pinned}
+        self.groups = _members(records) if self.is_grouped else {}
+        ids = self._sorted(records)
+        if pinned:
+            ids = self._pinned_first(ids, pinned)
+        return self._with_groups(ids) if self.groups else ids
+
+    def _sorted(self, records: list[RunRecord]) -> list[str]:
+        """Runs, and keys of groups in the places of their runs."""
+        group_of = {run: name for name, runs in self.groups.items() for run in runs}
+        if self.column == Column.STARTED and not self.setting:
             ids = [record.run_id for record in records]
-            return ids if self.is_descending else ids[::-1]
-        key = _key_of(self.column)
-        pairs = [(key(record), record.run_id) for record in records]
-        known = [pair for pair in pairs if pair[0] is not None]
+            ids = ids if self.is_descending else ids[::-1]
+            return self._grouped(ids, group_of)
+        key = self._key()
+        values = {record.run_id: key(record) for record in records}
+        ids = self._by_value(values)
+        units = self._grouped(ids, group_of)
+        if not self.groups:
+            return units
+        # A group stands where its figure belongs, not where its best run would.
+        for name, runs in self.groups.items():
+            values[group_key(name)] = _middle([values[run] for run in runs])
+        return self._by_value({unit: values[unit] for unit in units})
+
+    def _by_value(self, values: dict[str, Any]) -> list[str]:
+        known = [(value, run) for run, value in values.items() if value is not None]
         known.sort(key=operator.itemgetter(0), reverse=self.is_descending)
         # What has no value comes last, whichever way it is sorted.
-        return [run for _, run in known] + [run for value, run in pairs if value is None]
+        return [run for _, run in known] + [run for run, value in values.items() if value is None]
+
+    def _grouped(self, ids: list[str], group_of: dict[str, str]) -> list[str]:
+        """Each group once, where its first run was; its runs take over that order."""
+        if not group_of:
+            return ids
+        units: dict[str, None] = {}
+        members: dict[str, list[str]] = {}
+        for run in ids:
+            name = group_of.get(run)
+            units[run if name is None else group_key(name)] = None
+            if name is not None:
+                members.setdefault(name, []).append(run)
+        self.groups = members
+        return list(units)
+
+    def _pinned_first(self, units: list[str], pinned: set[str]) -> list[str]:
+        keys = {group_key(name): runs for name, runs in self.groups.items()}
+        for runs in self.groups.values():
+            runs.sort(key=lambda run: run not in pinned)
+        first = [
+            unit for unit in units if unit in pinned or not pinned.isdisjoint(keys.get(unit, ()))
+        ]
+        chosen = set(first)
+        return [*first, *(unit for unit in units if unit not in chosen)]
+
+    def _with_groups(self, units: list[str]) -> list[str]:
+        keys = {group_key(name): name for name in self.groups}
+        rows: list[str] = []
+        for unit in units:
+            rows.append(unit)
+            name = keys.get(unit)
+            if name is not None and name not in self.folded:
+                rows += self.groups[name]
+        return rows
 
     def forget(self, run_ids: Iterable[str]) -> None:
         """What is known about these may not be true any more."""
@@ -147,15 +151,30 @@ class RunsOrder:
     def _is_shown(self, record: RunRecord) -> bool:
         haystack = self._haystacks.get(record.run_id)
         if haystack is None:
-            haystack = self._haystacks[record.run_id] = haystack_of(record)
-        return self.filter.matches(record, haystack, self._words[record.run_id])
+            haystack = self._haystacks[record.run_id] = haystack_of(record, self._settings)
+        return self.filter.matches(record, haystack, self._words[record.run_id], self.search)
+
+    def _key(self) -> Key:
+        if self.setting:
+            name, settings = self.setting, self._settings
+            return lambda record: _comparable(settings.value(record, name)[0])
+        return _key_of(self.column)
 
 
-def _key_of(column: Column) -> Key:
+def _members(records: list[RunRecord]) -> dict[str, list[str]]:
+    """The runs of groups that have enough of them for a row of their own."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        if record.group:
+            found.setdefault(record.group, []).append(record.run_id)
+    return {name: runs for name, runs in found.items() if len(runs) >= FEWEST}
+
+
+def _key_of(column: int) -> Key:
     now = time.time()
-    keys: dict[Column, Key] = {
+    keys: dict[int, Key] = {
         Column.STATE: lambda record: _RANKS.get(state_word(record), len(_RANKS)),
-        Column.NAME: lambda record: readable_name(record.run_name, record.env_id).lower(),
+        Column.NAME: lambda record: record.run_name.lower(),
         Column.ENVIRONMENT: lambda record: record.env_id.lower() or None,
         Column.PROGRESS: lambda record: record.progress.fraction,
         Column.ELAPSED: lambda record: elapsed_s(record, now),
@@ -163,5 +182,25 @@ def _key_of(column: Column) -> Key:
         Column.RETURN: lambda record: record.progress.mean_return,
         Column.SPEED: speed_of,
         Column.EPISODES: lambda record: record.progress.episodes or None,
+        Column.TAGS: lambda record: ", ".join(record.tags).lower() or None,
+        Column.NOTE: lambda record: record.note.lower() or None,
     }
     return keys.get(column, lambda record: record.run_id)
+
+
+def _comparable(value: Any) -> tuple[bool, float, str] | None:
+    """Numbers before texts: a setting may be either."""
+    if value is None:
+        return None
+    if isinstance(value, bool | int | float):
+        return False, float(value), ""
+    return True, 0.0, str(value).lower()
+
+
+def _middle(values: list[Any]) -> Any:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    if all(isinstance(value, int | float) for value in known):
+        return statistics.fmean(known)
+    return known[0]

@@ -1,15 +1,11 @@
-"""A run as a row of the table: what stands in each column, and which columns have room."""
+"""A run as a row of the table: what stands in each column."""
 
 from __future__ import annotations
 
-import functools
 import math
-import re
 import time
 from dataclasses import dataclass
-from enum import IntEnum
 
-from mosaic.contracts.metrics import MEAN_RETURN_NAME
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.front.human import age, count, moment
 from mosaic.front.run_words import (
@@ -20,66 +16,11 @@ from mosaic.front.run_words import (
     state_word,
     steps_text,
 )
-from mosaic.front.training_config import label
+from mosaic.gui.runs.model.columns import Column
 
 NONE = "–"
 _ORIGIN_MARKS = {Origin.SCRIPT: ("script-text-outline",), Origin.IMPORTED: ("import",)}
-_SEED = re.compile(r"(?:^|-)seed(\d+)(?=-|$)")
 _SI = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-class Column(IntEnum):
-    COLOUR = 0
-    STATE = 1
-    NAME = 2
-    ENVIRONMENT = 3
-    PROGRESS = 4
-    ELAPSED = 5
-    REMAINING = 6
-    RETURN = 7
-    SPEED = 8
-    EPISODES = 9
-    STARTED = 10
-    ACTIONS = 11
-
-
-TITLES = {
-    Column.COLOUR: "",
-    Column.STATE: "State",
-    Column.NAME: "Run",
-    Column.ENVIRONMENT: "Environment",
-    Column.PROGRESS: "Progress",
-    Column.ELAPSED: "Elapsed",
-    Column.REMAINING: "Left",
-    Column.RETURN: "Return",
-    Column.SPEED: "Speed",
-    Column.EPISODES: "Episodes",
-    Column.STARTED: "Submitted",
-    Column.ACTIONS: "",
-}
-HELP = {
-    Column.ELAPSED: "Since it started, pauses included",
-    Column.REMAINING: "How long it still takes at its present speed",
-    Column.RETURN: f"Return: {MEAN_RETURN_NAME}",
-    Column.SPEED: (
-        "Environment steps a second: over about the last ten seconds while it runs,"
-        " overall when it is over"
-    ),
-    Column.EPISODES: "Finished training episodes",
-}
-NUMBERS = frozenset(
-    {
-        *(Column.ELAPSED, Column.REMAINING, Column.RETURN, Column.SPEED),
-        *(Column.EPISODES, Column.STARTED),
-    }
-)
-# These change all the time while a run is live.
-LIVE = frozenset(
-    {
-        *(Column.PROGRESS, Column.ELAPSED, Column.REMAINING, Column.RETURN),
-        *(Column.SPEED, Column.EPISODES),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +38,11 @@ class RunRow:
     speed: str
     episodes: str
     started: str
+    tags: tuple[str, ...]
+    remark: str  # the note a person wrote, in one line
     marks: tuple[str, ...]  # icons behind the name: where the run comes from, that it is pinned
 
-    def text(self, column: Column) -> str:
+    def text(self, column: int) -> str:
         match column:
             case Column.STATE:
                 return self.word
@@ -121,6 +64,10 @@ class RunRow:
                 return self.episodes
             case Column.STARTED:
                 return self.started
+            case Column.TAGS:
+                return ", ".join(self.tags)
+            case Column.NOTE:
+                return self.remark
         return ""
 
 
@@ -133,7 +80,7 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
     return RunRow(
         run_id=record.run_id,
         word=state_word(record),
-        name=readable_name(record.run_name, record.env_id),
+        name=record.run_name,
         environment=record.env_id or NONE,
         fraction=fraction,
         progress=_progress_text(record, fraction),
@@ -144,6 +91,8 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
         speed=NONE if not speed else speed_text(speed),
         episodes=count(progress.episodes) if progress.episodes else NONE,
         started=age(record.created_at, at),
+        tags=record.tags,
+        remark=" ".join(record.note.split()),
         marks=(*_ORIGIN_MARKS.get(record.origin, ()), *(("pin",) if record.pinned else ())),
     )
 
@@ -166,24 +115,13 @@ def details_of(record: RunRecord) -> str:
         lines.append(record.failure.message)
     if origin := origin_words(record):
         lines.append(origin)
+    if record.tags:
+        lines.append(f"tags: {', '.join(record.tags)}")
+    if record.note:
+        lines += ["", record.note]
     if record.pinned:
         lines.append("pinned: never chosen by `mosaic clean`")
     return "\n".join(lines)
-
-
-@functools.lru_cache(maxsize=20_000)
-def readable_name(name: str, env_id: str) -> str:
-    """`ppo-CartPole-v1-seed1` as `ppo · CartPole-v1 · s1`; other names stay as they are."""
-    before, found, after = name.partition(label(env_id)) if env_id else (name, "", "")
-    is_whole = bool(found) and before.endswith("-") and (not after or after.startswith("-"))
-    parts = [before[:-1], env_id] if is_whole else []
-    rest = after[1:] if is_whole else name
-    seed = _SEED.search(rest)
-    if seed is None:
-        parts.append(rest)
-    else:
-        parts += [rest[: seed.start()], f"s{seed[1]}", rest[seed.end() :].removeprefix("-")]
-    return " · ".join(part for part in parts if part) or name
 
 
 def clock(seconds: float) -> str:
@@ -227,45 +165,3 @@ def _progress_text(record: RunRecord, fraction: float | None) -> str:
         # 100 % is kept for runs that really are there.
         return f"{min(99, int(fraction * 100)) if fraction < 1 else 100} %"
     return steps_text(record) if record.progress.steps else ""
-
-
-_WIDTHS = {
-    Column.COLOUR: 26,
-    Column.STATE: 104,
-    Column.NAME: 176,
-    Column.ENVIRONMENT: 124,
-    Column.PROGRESS: 120,
-    Column.ELAPSED: 78,
-    Column.REMAINING: 78,
-    Column.RETURN: 78,
-    Column.SPEED: 78,
-    Column.EPISODES: 78,
-    Column.STARTED: 96,
-    Column.ACTIONS: 92,
-}
-# The first goes first when there is too little room; what is not listed stays.
-_GIVING_WAY = (
-    *(Column.EPISODES, Column.ENVIRONMENT, Column.STARTED, Column.REMAINING),
-    *(Column.SPEED, Column.ELAPSED, Column.RETURN),
-)
-# How what is left over is shared out.
-_SHARES = {Column.NAME: 5, Column.ENVIRONMENT: 2, Column.PROGRESS: 3}
-
-
-def column_widths(room: int) -> dict[Column, int]:
-    """Without those that there is no room for; together they fill it."""
-    shown = dict(_WIDTHS)
-    for column in _GIVING_WAY:
-        if sum(shown.values()) <= room:
-            break
-        del shown[column]
-    left = room - sum(shown.values())
-    if left < 0:
-        shown[Column.NAME] = max(80, shown[Column.NAME] + left)
-        return shown
-    shares = {column: share for column, share in _SHARES.items() if column in shown}
-    whole = sum(shares.values())
-    for column, share in shares.items():
-        shown[column] += left * share // whole
-    shown[Column.NAME] += room - sum(shown.values())
-    return shown

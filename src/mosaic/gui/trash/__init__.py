@@ -1,0 +1,1 @@
+"""What was deleted, until it goes for good."""
