@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from mosaic import __version__
@@ -14,7 +14,7 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.services.feeds import Feeds
 from mosaic.gui.services.run_actions import RunActions
-from mosaic.gui.services.session import SessionKeeper
+from mosaic.gui.services.session import SessionKeeper, open_settings
 from mosaic.gui.services.unexpected_errors import UnexpectedErrors
 from mosaic.gui.services.workbench import Commands, Workbench
 from mosaic.gui.shell.main_window import MainWindow
@@ -42,7 +42,7 @@ class Application:
         is_remote: bool = False,
         theme_name: str = "",
     ) -> None:
-        settings = QSettings(str(home.root / "gui" / "workbench.ini"), QSettings.Format.IniFormat)
+        settings, self._problem = open_settings(home)
         chosen = theme_name or str(settings.value("theme", SYSTEM))
         self.state = WorkbenchState()
         self.theme = Theme(qt, chosen)
@@ -65,7 +65,7 @@ class Application:
 
     def start(self) -> None:
         self.window.show()
-        self.workbench.session.begin()
+        self.workbench.session.begin(self._problem)
         self.feeds.start()
 
     def close(self) -> None:
