@@ -100,6 +100,20 @@ def test_a_damaged_file_is_set_aside_with_a_notice(
     )
 
 
+def test_damaged_settings_are_set_aside_too(
+    daemon: DaemonHarness, open_application: Callable[[Home], Application]
+) -> None:
+    folder = daemon.home.root / "gui"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "workbench.ini").write_bytes(b"\0\xff no settings\n[[[")
+    application = open_application(daemon.home)
+    told: list[str] = []
+    application.state.said.connect(lambda notice: told.append(notice.text))
+    application.start()
+    assert "workbench.damaged.ini" in told[0]
+    assert (folder / "workbench.damaged.ini").read_bytes().startswith(b"\0\xff")
+
+
 @pytest.mark.parametrize(
     "text",
     [

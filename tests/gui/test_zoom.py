@@ -9,7 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from mosaic.gui.application import Application, settings_of
+from mosaic.gui.application import Application
+from mosaic.gui.services.session import window_settings
 from mosaic.gui.shell.zoom import scaled_start
 from tests.gui.conftest import WAIT_MS
 from tests.gui.cut_off import cut_off
@@ -48,7 +49,7 @@ def test_everything_is_drawn_larger_and_nothing_is_cut_off(
     assert "150 %" in window.snackbar.notice.text if window.snackbar.notice else False
     window.snackbar.dismiss()
     qtbot.waitUntil(lambda: not cut_off(window), timeout=WAIT_MS)
-    assert settings_of(shown.workbench.home).value("zoom") in (150, "150")
+    assert window_settings(shown.workbench.home).value("zoom") in (150, "150")
     press(qtbot, shown, Key.Key_0)
     qtbot.waitUntil(lambda: window.size() == before, timeout=WAIT_MS)
 
@@ -69,7 +70,7 @@ def test_it_is_remembered_and_programs_started_later_know_nothing_of_it(
     import os
 
     monkeypatch.delenv("QT_SCALE_FACTOR", raising=False)
-    settings = settings_of(shown.workbench.home)
+    settings = window_settings(shown.workbench.home)
     settings.setValue("zoom", 125)
     with scaled_start(settings):
         assert os.environ["QT_SCALE_FACTOR"] == "1.25"

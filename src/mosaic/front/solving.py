@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mosaic.contracts.events import EpisodeSummary
+from mosaic.contracts.learner import TrainRequest, read_request, worker_settings
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.human import count, decimal, duration
 
@@ -60,10 +61,13 @@ def solved_at(
 
 
 def may_be_solved(record: RunRecord, threshold: float | None) -> bool:
-    """Whether it is worth looking at all its episodes."""
+    """Whether it is a training, and worth looking at all its episodes; of a whole record."""
     progress = record.progress
+    request = read_request(worker_settings(record.config))
     return (
         threshold is not None
+        and isinstance(request, TrainRequest)
+        and request.algo is not None
         and progress.mean_return is not None
         and EPISODES <= progress.episodes <= MOST_EPISODES
     )

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from mosaic import __version__
@@ -14,7 +14,7 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.services.feeds import Feeds
 from mosaic.gui.services.run_actions import RunActions
-from mosaic.gui.services.session import SessionKeeper
+from mosaic.gui.services.session import SessionKeeper, open_settings, window_settings
 from mosaic.gui.services.unexpected_errors import UnexpectedErrors
 from mosaic.gui.services.workbench import Commands, Workbench
 from mosaic.gui.shell.main_window import MainWindow
@@ -31,10 +31,6 @@ log = get_logger(__name__)
 _SIGNAL_LOOK_MS = 200
 
 
-def settings_of(home: Home) -> QSettings:
-    return QSettings(str(home.root / "gui" / "workbench.ini"), QSettings.Format.IniFormat)
-
-
 class Application:
     """One window with its own bridge. Tests make one per test; the program makes one."""
 
@@ -47,7 +43,7 @@ class Application:
         is_remote: bool = False,
         theme_name: str = "",
     ) -> None:
-        settings = settings_of(home)
+        settings, self._problem = open_settings(home)
         chosen = theme_name or str(settings.value("theme", SYSTEM))
         self.state = WorkbenchState()
         self.theme = Theme(qt, chosen)
@@ -70,7 +66,7 @@ class Application:
 
     def start(self) -> None:
         self.window.show()
-        self.workbench.session.begin()
+        self.workbench.session.begin(self._problem)
         self.feeds.start()
 
     def close(self) -> None:
@@ -93,7 +89,7 @@ def run_workbench(
     """
     home.create()
     log_to_file(home.workbench_log)
-    with scaled_start(settings_of(home)):
+    with scaled_start(window_settings(home)):
         qt = QApplication(sys.argv[:1])
     qt.setApplicationName("MOSAIC")
     application = Application(qt, home, open_client, is_remote=is_remote)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mosaic.contracts.events import EpisodeSummary
-from mosaic.front.solving import solved_at
+from mosaic.contracts.run_record import Progress, RunRecord
+from mosaic.front.solving import may_be_solved, solved_at
+from tests.unit.gui.run_samples import record
 
 
 def episode(index: int, total_reward: float, **changes: Any) -> EpisodeSummary:
@@ -38,3 +40,16 @@ def test_the_worker_knows_the_step_better() -> None:
     told = [episode(index, -80.0, metadata={"step": 7 * index}) for index in range(100)]
     found = solved_at(told, -100, None)
     assert found is not None and found.text == "solved at step 693"
+
+
+def test_only_trainings_are_looked_at() -> None:
+    def run(extras: dict[str, Any], algo: str | None = "ppo") -> RunRecord:
+        settings = {"extras": extras, **({"algo": algo} if algo else {})}
+        progress = Progress(steps=1, episodes=500, mean_return=500.0)
+        config = {"metadata": {"worker": {"config": settings}}}
+        return record(progress=progress, config=config)
+
+    assert may_be_solved(run({}), 475.0)
+    assert not may_be_solved(run({}), None)
+    assert not may_be_solved(run({"mode": "policy_eval"}), 475.0)
+    assert not may_be_solved(run({}, algo=None), 475.0), "a scripted policy learns nothing"

@@ -201,12 +201,9 @@ def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
 
 def say_solved(client: TrainerClient, record: RunRecord) -> None:
     """When its task was solved, where the catalogue knows what that means."""
-    from mosaic.contracts.learner import Mode, mode_of, worker_settings
     from mosaic.front.catalogue import environments
     from mosaic.front.solving import may_be_solved, solved_at
 
-    if mode_of(worker_settings(record.config)) != Mode.TRAIN:
-        return
     known = next((item for item in environments() if item.id == record.env_id), None)
     threshold = known.reward_threshold if known else None
     if threshold is None or not may_be_solved(record, threshold):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QSettings, QTimer
 
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.state.notices import Notice, Severity
@@ -19,6 +20,27 @@ from mosaic.paths import Home
 log = get_logger(__name__)
 
 _PAUSE_MS = 400  # of a hand that types on
+
+
+def window_settings(home: Home) -> QSettings:
+    """Sizes, tabs and the like. Settings of one file share what they have read."""
+    return QSettings(str(home.root / "gui" / "workbench.ini"), QSettings.Format.IniFormat)
+
+
+def open_settings(home: Home) -> tuple[QSettings, str]:
+    """Those, and a sentence where the file was damaged and is set aside."""
+    settings = window_settings(home)
+    path = Path(settings.fileName())
+    if settings.status() is not QSettings.Status.FormatError:
+        return settings, ""
+    aside = path.with_suffix(".damaged.ini")
+    try:
+        path.replace(aside)
+    except OSError as error:
+        return settings, f"The settings of the window cannot be read: {error.strerror} ({path})"
+    fresh = window_settings(home)
+    fresh.clear()
+    return fresh, f"The settings of the window could not be read; the file is now {aside}"
 
 
 class SessionKeeper(QObject):
@@ -55,10 +77,11 @@ class SessionKeeper(QObject):
         if not self._timer.isActive():
             self._timer.start()
 
-    def begin(self) -> None:
-        """Once there is somebody to tell."""
-        if self._problem:
-            self._state.say(Notice(self._problem, Severity.BAD, seconds=0))
+    def begin(self, *problems: str) -> None:
+        """Once there is somebody to tell; `problems`: of what else was brought back."""
+        found = [text for text in (self._problem, *problems) if text]
+        if found:
+            self._state.say(Notice(". ".join(found), Severity.BAD, seconds=0))
 
     def close(self) -> None:
         """In this very thread: nothing comes afterwards."""

@@ -42,6 +42,7 @@ class SolvedBanner(QWidget):
         self._lay_out()
         state = self._state
         state.runs.changed.connect(self._on_runs_changed)
+        state.details_changed.connect(self._on_details_changed)
         state.selection_changed.connect(self._on_place_changed)
         state.page_changed.connect(self._on_place_changed)
         workbench.theme.changed.connect(self._draw)
@@ -79,7 +80,14 @@ class SolvedBanner(QWidget):
             return
         if not record.is_over:
             self._seen_live.add(run_id)
-        if run_id in self._seen_live and run_id not in self._solved:
+
+    def _on_details_changed(self, record: RunRecord | None) -> None:
+        """The whole record says whether it is a training at all."""
+        if record is None:
+            return
+        if not record.is_over:
+            self._seen_live.add(record.run_id)
+        if record.run_id in self._seen_live and record.run_id not in self._solved:
             self._look(record)
 
     def _look(self, record: RunRecord) -> None:
