@@ -5,9 +5,9 @@
 A real window (without a screen: Qt's offscreen platform draws as always) over a home of its own
 with a daemon, runs that are over, one that failed and a training that goes on. It is driven through
 all pages, tabs, selections, forms and cards, again and again, for the time given. Memory is that of
-the window's process (resident), read after each lap in the same place; the slope is that of the second
-half, since caches, fonts and pages that are made once fill in the first. CPU time is that of the
-window's process, too: in front of a run that is over, and watching the training's pictures.
+the window's process (resident), read after each lap in the same place; the slope is that of the
+second half, since caches, fonts and pages that are made once fill in the first. CPU time is that of
+the window's process, too: in front of a run that is over, and watching the training's pictures.
 """
 
 from __future__ import annotations
