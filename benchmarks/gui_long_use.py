@@ -5,9 +5,9 @@
 A real window (without a screen: Qt's offscreen platform draws as always) over a home of its own
 with a daemon, runs that are over, one that failed and a training that goes on. It is driven through
 all pages, tabs, selections, forms and cards, again and again, for the time given. Memory is that of
-the window's process (resident), read after each tenth of the time; the slope is that of the second
-half, since caches, fonts and pages that are made once fill in the first. CPU time is that of the
-window's process, too: in front of a run that is over, and watching the training's pictures.
+the window's process (resident), read after each lap in the same place; the slope is that of the
+second half, since caches, fonts and pages that are made once fill in the first. CPU time is that of
+the window's process, too: in front of a run that is over, and watching the training's pictures.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Driver:
         self.spend(3)
 
     def lap(self) -> Iterator[None]:
-        """Everything once; between two steps the caller may look at the clock."""
+        """Everything once, step by step."""
         for use in (self._tabs, self._pages, self._forms, self._cards, self._places):
             for step in use():
                 step()
@@ -240,20 +240,25 @@ def measure(minutes: float, say: Callable[[str], None]) -> Figures:
         figures.cpu_idle_percent = cpu_percent(driver, CPU_S)
         driver.watch()
         figures.cpu_watching_percent = cpu_percent(driver, CPU_S)
-        figures.memory_mb.append(memory_mb())
-        began, marks = time.monotonic(), [0.0]
-        while len(figures.memory_mb) <= TENTHS:
-            figures.laps += 1
+        driver.idle()
+        marks, values = [0.0], [memory_mb()]
+        began = time.monotonic()
+        while marks[-1] < minutes:
             for _ in driver.lap():
-                passed = (time.monotonic() - began) / 60
-                if passed >= len(figures.memory_mb) * minutes / TENTHS:
-                    figures.memory_mb.append(memory_mb())
-                    marks.append(passed)
-                    say(f"{passed:5.1f} min  {figures.memory_mb[-1]:6.1f} MB  lap {figures.laps}")
-                if len(figures.memory_mb) > TENTHS:
-                    break
+                pass
+            driver.idle()  # always in the same place: the pages themselves differ in what they hold
+            figures.laps += 1
+            marks.append((time.monotonic() - began) / 60)
+            values.append(memory_mb())
+            say(f"{marks[-1]:5.1f} min  {values[-1]:6.1f} MB  lap {figures.laps}")
+    figures.memory_mb = [
+        values[
+            min(range(len(marks)), key=lambda place: abs(marks[place] - part * minutes / TENTHS))
+        ]
+        for part in range(TENTHS + 1)
+    ]
     half = len(marks) // 2
-    figures.slope_mb_per_hour = slope(marks[half:], figures.memory_mb[half:])
+    figures.slope_mb_per_hour = slope(marks[half:], values[half:])
     return figures
 
 

@@ -16,10 +16,11 @@ from mosaic.gui.shell.model import header_texts as texts
 from mosaic.gui.shell.model.header_texts import banner_text
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.widgets.messages import Banner
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import label, set_property, with_role
 from mosaic.wire.answers import Health
 
 _DISK_MS = 5000
+_WIDE = 720  # room for a search field that looks like one
 _ICON = QSize(12, 12)
 _ICONS = {
     Connection.ONLINE: "circle",
@@ -69,6 +70,7 @@ class Header(QWidget):
 
     def fit(self, room: int) -> None:
         """What the menus leave: where it is little, the least important figures are left out."""
+        set_property(self.search_button, "wide", room >= _WIDE)
         figures = (self.gpus, self.disk, self.cpus)  # the first to go stands first
         for figure in figures:
             figure.show()

@@ -30,6 +30,7 @@ def icon(name: str, colour: str, disabled: str = "") -> QIcon:
 SYSTEM = "system"
 NAMES = (SYSTEM, DARK.name, LIGHT.name)
 _CHECK_SIZE = QSize(24, 24)
+_STYLED = "mosaic-styled"  # of the application, which tests share between windows
 
 
 class Theme(QObject):
@@ -79,7 +80,10 @@ class Theme(QObject):
         sheet = style_sheet(self.palette, self._pictures())
         if sheet == self._application.styleSheet():
             return  # it wears this already, and dressing visits every widget
-        self._application.setStyle(_Style("Fusion"))
+        if not self._application.property(_STYLED):
+            # Once: Qt keeps something of every style that it is given.
+            self._application.setStyle(_Style("Fusion"))
+            self._application.setProperty(_STYLED, True)
         self._application.setFont(fonts.words(tokens.FONT))
         self._application.setPalette(_qt_palette(self.palette))
         self._application.setStyleSheet(sheet)
