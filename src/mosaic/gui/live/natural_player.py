@@ -71,11 +71,13 @@ class NaturalPlayer:
             self._kill()
             self._changed.notify_all()
 
-    def join(self, wait_s: float) -> None:
+    def join(self, wait_s: float) -> bool:
+        """Whether its threads have ended; they will, in any case."""
         deadline = time.monotonic() + wait_s
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     @property
     def pid(self) -> int | None:
