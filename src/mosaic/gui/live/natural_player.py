@@ -103,11 +103,12 @@ class NaturalPlayer:
         while (given := self._next()) is not None:
             recording, episode = given
             player = self._player_for(recording)
+            steps = len(recording.rewards) - recording.lead
             for step in player.play(recording):
                 drawn += 1
                 if step.left <= _ASK_BEFORE_S * step.pace.steps_per_second:
                     self._ask_once()
-                if not self._put(NaturalPicture(step, episode, drawn)):
+                if not self._put(NaturalPicture(step, episode, steps, drawn)):
                     return
 
     def _next(self) -> tuple[EpisodeRecording, EpisodeSummary] | None:

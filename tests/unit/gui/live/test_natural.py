@@ -27,10 +27,10 @@ from tests.replay_samples import recording_of
 from tests.unit.gui.run_samples import record
 
 EPISODE = replace(
-    recording_of(200).episode, episode_index=412, total_reward=187.0, steps=200, timestamp=1000.0
+    recording_of(200).episode, episode_index=412, total_reward=187.0, steps=800, timestamp=1000.0
 )
 SHOWN = NaturalPicture(
-    StretchStep(Picture(1, 1, b"abc"), 34, 33.0, True, 166, Pace(50, 1)), EPISODE, 7
+    StretchStep(Picture(1, 1, b"abc"), 34, 33.0, True, 166, Pace(50, 1)), EPISODE, 200, 7
 )
 
 

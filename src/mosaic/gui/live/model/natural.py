@@ -148,6 +148,7 @@ class NaturalPicture:
 
     step: StretchStep
     episode: EpisodeSummary
+    steps: int  # of the episode, as they are shown: what it reports may count frames instead
     number: int  # of all pictures so far
 
     @property
@@ -168,7 +169,7 @@ def natural_hud(shown: NaturalPicture, progress: Progress, status: str, now: flo
     run = DOT.join(
         [f"run: step {count(progress.steps)}", "–/s" if speed is None else rate_text(speed)]
     )
-    of = f" of {count(shown.episode.steps)}" if step.is_newest else ""
+    of = f" of {count(shown.steps)}" if step.is_newest else ""
     place = f"step {count(step.step):>5}{of}"
     so_far = f"return so far {decimal(step.total)}"
     return Hud(
