@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from mosaic.contracts.evaluation_summary import EvaluationBatch
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.run_state import RunState
 from mosaic.fastlane.tiling import Picture
@@ -118,6 +119,12 @@ def test_the_strip_says_which_episode_and_which_step() -> None:
     earlier = replace(SHOWN, step=replace(SHOWN.step, is_newest=False))
     hud = natural_hud(earlier, run.progress, "live", now=1012.0)
     assert hud.about.startswith("before episode 412") and "of 200" not in hud.numbers
+
+
+def test_an_evaluation_says_so() -> None:
+    batch = EvaluationBatch(3, 50, 112.3, 90.1, 142.6)
+    hud = natural_hud(SHOWN, record(1).progress, "live", 1012.0, batch)
+    assert hud.about.startswith("episode 412") and "(Eval) · eval batch 3" in hud.about
 
 
 def test_a_worker_that_cannot_replay_is_named() -> None:
