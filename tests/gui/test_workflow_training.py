@@ -50,6 +50,7 @@ def test_train_watch_stop_and_go_on(person: Person, daemon: DaemonHarness) -> No
     person.see_state(run_id, "running")
 
     live = person.page(Page.LIVE, LivePage)
+    person.click(live.view.button("mosaic"))
     person.see(lambda: "8 envs" in live.hud.text)
     person.see(lambda: all(not live.canvas.box(slot).isEmpty() for slot in range(8)))
     painted = live.canvas.painted_pictures

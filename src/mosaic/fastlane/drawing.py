@@ -85,7 +85,7 @@ _FREE_CAMERA, _FOLLOWING_CAMERA = -1, "track"
 @contextlib.contextmanager
 def _following(core: Any, model: Any) -> Iterator[None]:
     """Gymnasium's free camera stands still, and what runs has soon left the picture."""
-    renderer = getattr(core, "mujoco_renderer", None)
+    renderer: Any = getattr(core, "mujoco_renderer", None)
     mujoco: Any = sys.modules.get("mujoco")
     if mujoco is None or getattr(renderer, "camera_id", None) != _FREE_CAMERA:
         yield

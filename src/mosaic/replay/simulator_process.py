@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
@@ -17,6 +18,7 @@ from mosaic.replay.messages import BrokenMessageError, Message, packed, read_mes
 
 MODULE = "mosaic.replay.simulator"
 _CHUNK = 1 << 16
+_PIPE_BYTES = 1 << 20
 _LAST_LINES = 10
 _LONGEST_LINE = 300
 _END_WAIT_S = 2.0
@@ -63,6 +65,9 @@ class SimulatorProcess:
         self._answers = self._process.stdout.fileno()
         os.set_blocking(self._requests, False)
         os.set_blocking(self._answers, False)
+        with contextlib.suppress(OSError):
+            # A whole picture at once: neither side wakes up ten times for it.
+            fcntl.fcntl(self._answers, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._unread = bytearray()
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._listener = threading.Thread(
@@ -103,7 +108,8 @@ class SimulatorProcess:
                 if not chunk:
                     break
                 self._unread += chunk
-            data = bytes(self._unread[:size])
+            with memoryview(self._unread) as unread:
+                data = bytes(unread[:size])
             del self._unread[:size]
             return data
 

@@ -71,11 +71,13 @@ class NaturalPlayer:
             self._kill()
             self._changed.notify_all()
 
-    def join(self, wait_s: float) -> None:
+    def join(self, wait_s: float) -> bool:
+        """Whether its threads have ended; they will, in any case."""
         deadline = time.monotonic() + wait_s
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     @property
     def pid(self) -> int | None:
@@ -101,11 +103,12 @@ class NaturalPlayer:
         while (given := self._next()) is not None:
             recording, episode = given
             player = self._player_for(recording)
+            steps = len(recording.rewards) - recording.lead
             for step in player.play(recording):
                 drawn += 1
                 if step.left <= _ASK_BEFORE_S * step.pace.steps_per_second:
                     self._ask_once()
-                if not self._put(NaturalPicture(step, episode, drawn)):
+                if not self._put(NaturalPicture(step, episode, steps, drawn)):
                     return
 
     def _next(self) -> tuple[EpisodeRecording, EpisodeSummary] | None:

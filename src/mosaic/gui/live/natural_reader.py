@@ -66,7 +66,12 @@ class NaturalReader(QObject):
         if self._asking is not None:
             self._asking.cancel()
         self.player.end()
-        self.player.join(_JOIN_S)
+
+    def dispose(self) -> None:
+        """After `stop`. Stays until its owner goes, should a thread still be about to call it."""
+        self.stop()
+        if self.player.join(_JOIN_S):
+            self.deleteLater()
 
     def hold(self, is_held: bool) -> None:
         self.player.hold(is_held)

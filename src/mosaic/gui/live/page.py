@@ -393,7 +393,7 @@ class LivePage(StagePage):
         progress = record.progress if record is not None else NO_PROGRESS
         shown = self.watching.shown
         if shown is not None:
-            hud = natural_hud(shown, progress, status, time.time())
+            hud = natural_hud(shown, progress, status, time.time(), self._evaluation)
         else:
             slot = self.canvas.enlarged
             hud = hud_of(self._frames, self._evaluation, slot, status, progress)

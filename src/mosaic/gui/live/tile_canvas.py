@@ -261,7 +261,8 @@ class TileCanvas(QWidget):
         image = self._images.get(slot)
         if image is not None:
             place = fitted(image.width(), image.height(), QRectF(box))
-            self._scaled[slot] = draw_scaled(painter, place, image, self._scaled.get(slot))
+            ratio = self.devicePixelRatioF()
+            self._scaled[slot] = draw_scaled(painter, place, image, ratio, self._scaled.get(slot))
         if self.hasFocus() and self._enlarged is None and slot == self.focused_slot:
             painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), 2))
             painter.drawRect(QRectF(box).adjusted(1, 1, -1, -1))

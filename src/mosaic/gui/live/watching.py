@@ -55,8 +55,7 @@ class Watching(QObject):
         self.wanted = None
         self._stop_samples()
         if self._natural is not None:
-            self._natural.stop()
-            self._natural.deleteLater()
+            self._natural.dispose()
             self._natural = None
 
     def hold(self, is_held: bool) -> None:

@@ -36,7 +36,9 @@ class PictureView(QWidget):
             return
         painter = QPainter(self)
         place = fitted(self._image.width(), self._image.height(), QRectF(self.rect()))
-        self._scaled = draw_scaled(painter, place, self._image, self._scaled)
+        self._scaled = draw_scaled(
+            painter, place, self._image, self.devicePixelRatioF(), self._scaled
+        )
         # A white picture on a white panel still has an edge.
         frame = QColor(self.palette().color(QPalette.ColorRole.Text))
         frame.setAlpha(_FRAME_ALPHA)
@@ -47,13 +49,13 @@ class PictureView(QWidget):
 
 
 def draw_scaled(
-    painter: QPainter, place: QRectF, image: QImage, before: QImage | None = None
+    painter: QPainter, place: QRectF, image: QImage, ratio: float, before: QImage | None = None
 ) -> QImage:
     """Returns what was drawn; `before`: what was returned for the same image, to be used again.
+    `ratio`: pixels of the screen in one of the painter's.
 
     By `QImage.scaled`, which loses no thin lines where a painter alone would.
     """
-    ratio = painter.device().devicePixelRatioF()
     width, height = (max(1, round(side * ratio)) for side in (place.width(), place.height()))
     if before is None or (before.width(), before.height()) != (width, height):
         is_smooth = is_smoothed((image.width(), image.height()), width / image.width())

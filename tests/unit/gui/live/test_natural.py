@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from mosaic.contracts.evaluation_summary import EvaluationBatch
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.run_state import RunState
 from mosaic.fastlane.tiling import Picture
@@ -27,10 +28,10 @@ from tests.replay_samples import recording_of
 from tests.unit.gui.run_samples import record
 
 EPISODE = replace(
-    recording_of(200).episode, episode_index=412, total_reward=187.0, steps=200, timestamp=1000.0
+    recording_of(200).episode, episode_index=412, total_reward=187.0, steps=800, timestamp=1000.0
 )
 SHOWN = NaturalPicture(
-    StretchStep(Picture(1, 1, b"abc"), 34, 33.0, True, 166, Pace(50, 1)), EPISODE, 7
+    StretchStep(Picture(1, 1, b"abc"), 34, 33.0, True, 166, Pace(50, 1)), EPISODE, 200, 7
 )
 
 
@@ -118,6 +119,12 @@ def test_the_strip_says_which_episode_and_which_step() -> None:
     earlier = replace(SHOWN, step=replace(SHOWN.step, is_newest=False))
     hud = natural_hud(earlier, run.progress, "live", now=1012.0)
     assert hud.about.startswith("before episode 412") and "of 200" not in hud.numbers
+
+
+def test_an_evaluation_says_so() -> None:
+    batch = EvaluationBatch(3, 50, 112.3, 90.1, 142.6)
+    hud = natural_hud(SHOWN, record(1).progress, "live", 1012.0, batch)
+    assert hud.about.startswith("episode 412") and "(Eval) · eval batch 3" in hud.about
 
 
 def test_a_worker_that_cannot_replay_is_named() -> None:

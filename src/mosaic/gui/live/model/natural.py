@@ -6,11 +6,12 @@ from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mosaic.contracts.evaluation_summary import EvaluationBatch
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.front.human import age, count, decimal
-from mosaic.gui.live.model.hud import DOT, LOOKS, Hud, rate_text, short_count
+from mosaic.gui.live.model.hud import DOT, LOOKS, Hud, batch_line, rate_text, short_count
 from mosaic.replay.stretches import StretchStep
 
 
@@ -148,6 +149,7 @@ class NaturalPicture:
 
     step: StretchStep
     episode: EpisodeSummary
+    steps: int  # of the episode, as they are shown: what it reports may count frames instead
     number: int  # of all pictures so far
 
     @property
@@ -161,29 +163,35 @@ RUN_NUMBERS_HELP = (
 )
 
 
-def natural_hud(shown: NaturalPicture, progress: Progress, status: str, now: float) -> Hud:
+def natural_hud(
+    shown: NaturalPicture,
+    progress: Progress,
+    status: str,
+    now: float,
+    evaluation: EvaluationBatch | None = None,
+) -> Hud:
     """`now`: by the clock on the wall, as the timestamps of episodes are."""
-    step = shown.step
+    step, parts = shown.step, _episode_parts(shown, now)
     speed = progress.steps_per_second
     run = DOT.join(
         [f"run: step {count(progress.steps)}", "–/s" if speed is None else rate_text(speed)]
     )
-    of = f" of {count(shown.episode.steps)}" if step.is_newest else ""
+    of = f" of {count(shown.steps)}" if step.is_newest else ""
     place = f"step {count(step.step):>5}{of}"
     so_far = f"return so far {decimal(step.total)}"
     return Hud(
         LOOKS.get(status, ""),
         status,
-        episode_words(shown, now),
+        DOT.join([*parts, *_evaluation_parts(evaluation)]),
         DOT.join([place, so_far, run]),
-        DOT.join(_episode_parts(shown, now)[:2]),
+        DOT.join([*parts[:2], *_evaluation_parts(evaluation, "batch", "ep")]),
         DOT.join([place, f"run {short_count(progress.steps)}"]),
         RUN_NUMBERS_HELP,
     )
 
 
-def episode_words(shown: NaturalPicture, now: float) -> str:
-    return DOT.join(_episode_parts(shown, now))
+def _evaluation_parts(evaluation: EvaluationBatch | None, *words: str) -> list[str]:
+    return [] if evaluation is None else ["(Eval)", batch_line(evaluation, *words)]
 
 
 def _episode_parts(shown: NaturalPicture, now: float) -> list[str]:
