@@ -217,11 +217,10 @@ def test_strips_lie_below_the_scrubber_and_a_click_goes_there(
     view = shown(qtbot, application, finished_run(daemon, env_id="Pendulum-v1", episodes=1))
     view.panel.toggle()
     strips = view.panel.strips
-    qtbot.waitUntil(lambda: "observation" in strips.views, timeout=WAIT_MS)
     assert list(strips.views) == ["reward", "action", "observation"]
-    observed = strips.views["observation"].strip
-    qtbot.waitUntil(lambda: bool(np.isfinite(observed.values).all()), timeout=WAIT_MS)
-    assert observed.values.shape == (view.panel.player.steps + 1, 3)
+    seen = strips.views["observation"]
+    qtbot.waitUntil(lambda: bool(np.isfinite(seen.strip.values).all()), timeout=WAIT_MS)
+    assert seen.strip.values.shape == (view.panel.player.steps + 1, 3)
     reward = strips.views["reward"]
     for strip in strips.views.values():
         qtbot.waitUntil(strip.isVisible, timeout=WAIT_MS)

@@ -82,7 +82,8 @@ def shoot_replay(stage: Stage, runs: SampleRuns) -> None:
     page = stage.window.stage.page(Page.REPLAY)
     assert isinstance(page, ReplayPage)
     stage.until(lambda: page.panel.image is not None, "the replayed picture")
-    stage.until(lambda: "observation" in page.panel.strips.views, "the observations")
+    seen = page.panel.strips.views["observation"]
+    stage.until(lambda: seen.strip.text_at(60), "the observations")
     page.panel.toggle()
     page.panel.seek(60)
     stage.spend(1.0)

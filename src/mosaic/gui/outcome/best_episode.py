@@ -33,7 +33,6 @@ class BestEpisode(QWidget):
         super().__init__()
         self.setObjectName("best-episode")
         self._workbench = workbench
-        self._run_id = ""
         self._asking: Task | None = None
         self._began_at = 0.0
         self.source = EpisodeSource(workbench)
@@ -49,17 +48,19 @@ class BestEpisode(QWidget):
         self.source.drawn.connect(self.panel.show_picture)
         self.source.failed.connect(self._on_failed)
 
-    def show_run(self, run_id: str, meanwhile: QImage | None = None) -> None:
-        """`meanwhile`: what is shown until it plays."""
-        if run_id == self._run_id:
-            return
-        self.leave()
-        self._run_id = run_id
+    def clear(self, meanwhile: QImage | None = None) -> None:
+        """Another run comes; `meanwhile`: what is shown until its episode plays."""
+        if self._asking is not None:
+            self._asking.cancel()
+        self.panel.stop()
+        self.source.end()
         self.panel.show_steps(None)
         self.panel.transport.note.setText("")
         self.panel.show_message("", "Reading its best episode…")
         if meanwhile is not None:
             self.panel.main.show_still(meanwhile)
+
+    def show_run(self, run_id: str) -> None:
         self._asking = self._workbench.bridge.ask(
             lambda client: best_recording(client, run_id),
             self._on_found,
@@ -67,11 +68,7 @@ class BestEpisode(QWidget):
         )
 
     def leave(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
-        self._run_id = ""
-        self.panel.stop()
-        self.source.end()
+        self.clear()
         self.source.join(_END_WAIT_S)
 
     def _on_found(self, recording: EpisodeRecording | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -40,6 +41,7 @@ from mosaic.gui.widgets.stage_page import StagePage
 _HIGH = 0.9
 _WORDS_HEIGHT = 200  # of what is above and below them
 _FACT_WIDTH = 96
+_PAUSE_MS = 150
 
 
 class Findings(NamedTuple):
@@ -114,7 +116,13 @@ class OutcomePage(StagePage):
         self._is_open = False
         self._run_id = ""
         self._findings = Findings(None, None)
+        self._has_read = False
         self._reading: Task | None = None
+        # Whoever passes many runs with the arrow keys waits for none of them.
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(_PAUSE_MS)
+        self._pause.timeout.connect(self._read)
         self._name, self._badge = eliding_label("", "section"), StateBadge(workbench.theme)
         self.failure_card = FailureCard(workbench)
         self.headline = label("", "section")
@@ -149,6 +157,7 @@ class OutcomePage(StagePage):
     def leave(self) -> None:
         self._is_open = False
         self._run_id = ""
+        self._pause.stop()
         if self._reading is not None:
             self._reading.cancel()
         self.best.leave()
@@ -168,6 +177,7 @@ class OutcomePage(StagePage):
         if self._state.leading_id != self._run_id:
             self._run_id = self._state.leading_id
             self._findings = Findings(None, None)
+            self._has_read = False
             self.note.setText("")
             self.note.hide()
             self.curve.leave()
@@ -175,12 +185,9 @@ class OutcomePage(StagePage):
             has_episodes = record is not None and may_have_episodes(record)
             self.best.setVisible(has_episodes)
             self.curve.setVisible(has_episodes)
-            if has_episodes:
-                self.best.show_run(self._run_id, self._last_frame())
-            else:
-                self.best.leave()
+            self.best.clear(self._last_frame())
             self._arrange()
-            self._read()
+            self._pause.start()
         self._refresh()
 
     def _last_frame(self) -> QImage | None:
@@ -191,11 +198,17 @@ class OutcomePage(StagePage):
         return None if picture is None else to_image(picture)
 
     def _read(self) -> None:
+        """What the daemon knows beyond the record."""
         if self._reading is not None:
             self._reading.cancel()
         record = self._record
-        if record is None:
+        if record is None or not self._is_open:
             return
+        if not self._has_read and may_have_episodes(record):
+            self._has_read = True
+            self.best.show()  # its last episodes may have become known just now
+            self._arrange()
+            self.best.show_run(self._run_id)
         threshold = self._threshold(record)
         self.curve.show_run(self._run_id, threshold)
         self.curve.refresh(self._run_id)
@@ -277,12 +290,12 @@ class OutcomePage(StagePage):
 
     def _on_runs_changed(self, changed: frozenset[str]) -> None:
         if self._is_open and self._run_id in changed:
-            self._read()
+            self._pause.start()
             self._refresh()
 
     def _on_catalogue_changed(self) -> None:
         if self._is_open:
-            self._read()
+            self._pause.start()
 
     def _on_findings(self, findings: Findings) -> None:
         self._findings = findings

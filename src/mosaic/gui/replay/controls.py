@@ -26,7 +26,7 @@ from mosaic.gui.widgets.roles import eliding_label, label, with_role
 # Below this width the two jumps have no room for their words.
 _WIDE = 430
 # Below these there is none for the jumps at all, and then none for those to the ends.
-_NARROW, _NARROWEST = 345, 285
+_NARROW, _NARROWEST = 336, 275
 
 
 class TransportBar(QWidget):

@@ -116,6 +116,7 @@ class EpisodeSource(QObject):
         for task in self._asking:
             task.cancel()
         self._asking.clear()
+        self._ended = [thread for thread in self._ended if thread.is_alive]
         for simulating in (self._thread, self._observer):
             if simulating is not None:
                 simulating.end()

@@ -92,6 +92,7 @@ class PlayerPanel(QWidget):
         """In place of the picture: why there is none, and what there is instead."""
         self.stop()
         self.main.show_message(title, text, offers)
+        self.strips.leave_out_observations()
         self.transport.set_ready(False)
         self.scrubber.setEnabled(False)
 

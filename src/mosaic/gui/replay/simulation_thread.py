@@ -81,6 +81,10 @@ class SimulationThread:
                 with contextlib.suppress(ProcessLookupError):
                     self._simulation.kill()
 
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
     def join(self, wait_s: float) -> None:
         self._thread.join(wait_s)
 
@@ -152,6 +156,10 @@ class SimulationJob:
             if self._simulation is not None:
                 with contextlib.suppress(ProcessLookupError):
                     self._simulation.kill()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def join(self, wait_s: float) -> None:
         self._thread.join(wait_s)

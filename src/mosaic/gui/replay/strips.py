@@ -221,6 +221,8 @@ class StripStack(QWidget):
         if steps is not None and len(steps):
             self._add(reward_strip(steps))
             self._add(action_strip(steps))
+            # Its place is kept: the picture shall not shrink when the first one is known.
+            self._add(observation_strip(len(steps), {0: (math.nan,)}))
         self._show()
 
     def show_values(self, values: Mapping[int, float]) -> None:
@@ -234,12 +236,25 @@ class StripStack(QWidget):
             return
         view = self.views.get("observation")
         if view is None:
-            self._add(observation_strip(len(self._steps), profiles))
-            self._show()
             return
-        view.strip.add(profiles)
+        width = len(next(iter(profiles.values()), ()))
+        if view.strip.values.shape[1] == width:
+            view.strip.add(profiles)
+        elif (strip := observation_strip(len(self._steps), profiles)) is not None:
+            view.strip = strip
+        else:
+            self.leave_out_observations()
         if not self._redraw_timer.isActive():
             self._redraw_timer.start()
+
+    def leave_out_observations(self) -> None:
+        """Nobody will tell them."""
+        view = self.views.pop("observation", None)
+        if view is not None:
+            self._layout.removeWidget(view)
+            view.hide()
+            view.deleteLater()
+            self._show()
 
     def show_length(self, length: int) -> None:
         """Of the scrubber: the other of two episodes may be longer."""
