@@ -118,7 +118,6 @@ class ScalarReader:
         self.has_more = budget.is_used_up
         return news
 
-
     def media(self) -> MediaView:
         """Histograms and pictures of all runs, if they were wanted."""
         found = MediaView()

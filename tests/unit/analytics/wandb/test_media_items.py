@@ -21,7 +21,11 @@ def kept(files: Path, *values: Any) -> MediaView:
 
 def test_histograms_with_and_without_packed_edges(tmp_path: Path) -> None:
     plain = {"_type": "histogram", "values": [1, 2], "bins": [0, 0.5, 1]}
-    packed = {"_type": "histogram", "values": [1, 2], "packedBins": {"min": 0, "size": 2, "count": 2}}
+    packed = {
+        "_type": "histogram",
+        "values": [1, 2],
+        "packedBins": {"min": 0, "size": 2, "count": 2},
+    }
     first, second = kept(tmp_path, plain, packed).histograms["x"]
     assert (first.edges, first.counts) == ((0, 0.5, 1), (1, 2))
     assert second.edges == (0, 2, 4)
