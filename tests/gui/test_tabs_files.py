@@ -148,7 +148,8 @@ def test_a_study_is_drawn_and_drawn_again_with_more_trials(
     def objective(trial: Any) -> float:
         layers = trial.suggest_int("layers", 1, 4)
         kind = trial.suggest_categorical("kind", ["relu", "tanh"])
-        return float(trial.suggest_float("lr", 1e-5, 1e-1, log=True)) + layers + (kind == "relu")
+        rate = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+        return float(rate + layers + (kind == "relu"))
 
     study.optimize(objective, n_trials=3)
     tab = show(lonely, run_in(tmp_path, is_over=False, optuna_db_path="study.db"), "trials")

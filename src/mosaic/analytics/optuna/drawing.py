@@ -28,7 +28,8 @@ def study_of(trials: Sequence[Mapping[str, Any]], direction: str) -> Any:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(direction=direction.lower())
+    is_maximised = direction == "MAXIMIZE"
+    study = optuna.create_study(direction="maximize" if is_maximised else "minimize")
     names = list(dict.fromkeys(name for trial in trials for name in trial["params"]))
     spaces = {name: _distribution(trials, name) for name in names[:_MOST_PARAMETERS]}
     for trial in trials:
@@ -90,7 +91,7 @@ def draw(request: Mapping[str, Any]) -> bytes:
         axes = plots.plot_param_importances(study, evaluator=_evaluator())
     else:
         axes = plots.plot_parallel_coordinate(study)
-    figure = axes.figure if hasattr(axes, "figure") else axes[0].figure
+    figure: Any = axes.figure
     figure.set_size_inches(request["width"] / _DPI, request["height"] / _DPI)
     _dress(figure, request["colours"], kind, request["direction"] == "MAXIMIZE")
     picture = io.BytesIO()
