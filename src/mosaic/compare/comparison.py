@@ -181,7 +181,8 @@ def compare(
             hint="`mosaic compare RUN --metric NAME` takes another metric",
             reasons=remarks,
         )
-    begin, end = common_range([curve for _, kept in present for curve in kept])
+    names = {run.run_id: run.run_name for group in groups for run in group.runs}
+    begin, end = common_range([curve for _, kept in present for curve in kept], names)
     warnings += _range_warnings(present, end)
     grid = step_grid(begin, end)
     results = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,16 +71,20 @@ class Curve:
         )
 
 
-def common_range(curves: Sequence[Curve]) -> tuple[float, float]:
-    """From where the last curve begins to where the first one ends."""
+def common_range(
+    curves: Sequence[Curve], names: Mapping[str, str] | None = None
+) -> tuple[float, float]:
+    """From where the last curve begins to where the first one ends. `names` are those of runs."""
+    named = names or {}
     finite = [curve.finite() for curve in curves]
     late = max(finite, key=lambda curve: float(curve.steps[0]))
     short = min(finite, key=lambda curve: curve.last_step)
     begin, end = float(late.steps[0]), short.last_step
     if begin > end:
         raise RequestError(
-            f"The runs share no steps: run {short.run_id} ends at step {end:,.0f}, before the "
-            f"first value of run {late.run_id} at step {begin:,.0f}",
+            f"The runs share no steps: {named.get(short.run_id, short.run_id)} ends at step "
+            f"{end:,.0f}, before the first value of {named.get(late.run_id, late.run_id)} at step "
+            f"{begin:,.0f}",
             hint="leave one of the two out",
         )
     return begin, end

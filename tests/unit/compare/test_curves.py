@@ -66,3 +66,9 @@ def test_a_run_has_diverged_when_most_of_its_end_is_no_number() -> None:
     assert has_diverged(np.array([1.0, np.nan, np.inf]))
     assert not has_diverged(np.array([1.0, 1.0, np.nan]))
     assert not has_diverged(np.array([]))
+
+
+def test_runs_without_a_common_step_are_named() -> None:
+    curves = [Curve.of("1", [1.0, 2.0], [0.0, 0.0]), Curve.of("2", [5.0, 6.0], [0.0, 0.0])]
+    with pytest.raises(RequestError, match="short ends at step 2, before the first value of late"):
+        common_range(curves, {"1": "short", "2": "late"})
