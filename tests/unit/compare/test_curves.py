@@ -52,7 +52,7 @@ def test_the_common_range_is_from_the_latest_begin_to_the_earliest_end() -> None
 
 def test_runs_that_share_no_steps_are_refused_by_name() -> None:
     curves = [Curve.of("short", [1.0, 50.0], [0.0, 0.0]), Curve.of("late", [70.0], [0.0])]
-    with pytest.raises(RequestError, match=r"short ends at step 50, .* of run late at step 70"):
+    with pytest.raises(RequestError, match=r"short ends at step 50, .* of late at step 70"):
         common_range(curves)
 
 
