@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from pytestqt.qtbot import QtBot
 
+from mosaic.analytics.media import Picture
+from mosaic.analytics.optuna import pictures as study_pictures
 from mosaic.contracts.manifest import AnalyticsManifest, TensorBoardArtifact, WandbArtifact
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.tensorboard_records import ScalarRecords, file_start
@@ -134,6 +137,63 @@ def test_trials_are_sorted_by_their_headings(
     assert not tab._timer.isActive()  # the run is over
 
 
+def test_a_study_is_drawn_and_drawn_again_with_more_trials(
+    qtbot: QtBot, lonely: Application, tmp_path: Path
+) -> None:
+    optuna = pytest.importorskip("optuna")
+    pytest.importorskip("matplotlib")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db", direction="maximize")
+
+    def objective(trial: Any) -> float:
+        layers = trial.suggest_int("layers", 1, 4)
+        kind = trial.suggest_categorical("kind", ["relu", "tanh"])
+        rate = trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+        return float(rate + layers + (kind == "relu"))
+
+    study.optimize(objective, n_trials=3)
+    tab = show(lonely, run_in(tmp_path, is_over=False, optuna_db_path="study.db"), "trials")
+    assert isinstance(tab, TrialsTab)
+    pictures = tab.pictures
+    qtbot.waitUntil(lambda: not pictures.image.isNull(), timeout=2 * WAIT_MS)
+    first = pictures.image
+    study.optimize(objective, n_trials=9)
+    qtbot.waitUntil(
+        lambda: pictures.image != first and not pictures.is_drawing, timeout=2 * WAIT_MS
+    )
+    seen = [pictures.image]
+    for kind in ("importance", "parallel"):
+        pictures.which.button(kind).click()
+        qtbot.waitUntil(
+            lambda: not pictures.is_drawing and pictures.image != seen[-1], timeout=2 * WAIT_MS
+        )
+        assert not pictures.image.isNull(), pictures.remark.text()
+        seen.append(pictures.image)
+    lonely.workbench.theme.choose("light")
+    qtbot.waitUntil(
+        lambda: not pictures.is_drawing and pictures.image != seen[-1], timeout=2 * WAIT_MS
+    )
+    assert pictures.image.pixelColor(1, 1).lightness() > 200
+    lonely.workbench.theme.choose("dark")
+    tab.set_active(False)
+
+
+def test_a_study_without_its_library_says_what_to_install(
+    qtbot: QtBot, lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optuna = pytest.importorskip("optuna")
+    monkeypatch.setattr(study_pictures, "_PACKAGES", ("a_package_nobody_has",))
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db")
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
+    tab = show(lonely, run_in(tmp_path, optuna_db_path="study.db"), "trials")
+    assert isinstance(tab, TrialsTab)
+    qtbot.waitUntil(lambda: "mosaic-rl[optuna]" in tab.pictures.remark.text(), timeout=WAIT_MS)
+    tab.pictures.which.button("importance").click()
+    assert "4 complete trials" in tab.pictures.remark.text()
+    assert len(tab.table.rows) == 2
+
+
 def test_a_study_that_is_not_there_yet_is_a_sentence(
     qtbot: QtBot, lonely: Application, tmp_path: Path
 ) -> None:
@@ -147,6 +207,39 @@ def with_event_files(folder: Path) -> RunRecord:
     data = file_start() + ScalarRecords().pack(samples)
     (folder / "tensorboard" / "events.out.tfevents.1.host").write_bytes(data)
     return run_in(folder, tensorboard=TensorBoardArtifact(enabled=True))
+
+
+def test_histograms_and_pictures_of_a_writer_are_shown(
+    qtbot: QtBot, lonely: Application, tmp_path: Path
+) -> None:
+    board = pytest.importorskip("torch.utils.tensorboard")
+    writer = board.SummaryWriter(str(tmp_path / "tensorboard"))
+    for step in range(0, 100, 10):
+        writer.add_histogram("weights", np.random.default_rng(step).normal(step, 5, 500), step)
+        writer.add_image("view", np.full((3, 8, 12), step / 100, dtype=np.float32), step)
+    writer.close()
+    run = run_in(tmp_path, tensorboard=TensorBoardArtifact(enabled=True))
+    tab = show(lonely, run, "tensorboard")
+    assert isinstance(tab, TensorBoardTab)
+    panel = tab.media
+    qtbot.waitUntil(lambda: panel.isVisible(), timeout=WAIT_MS)
+    texts = [panel.choice.itemText(row) for row in range(panel.choice.count())]
+    assert texts == ["weights (histogram)", "view (picture)"]
+    heat = panel.histograms.heat
+    assert heat is not None and heat.steps.tolist() == list(range(0, 100, 10))
+    assert panel.histograms.reading.text() == "10 histograms up to step 90"
+    panel.choice.setCurrentIndex(1)
+    panel.choice.activated.emit(1)
+    canvas = panel.pictures.canvas
+    qtbot.waitUntil(lambda: not canvas.image.isNull(), timeout=WAIT_MS)
+    assert canvas.image.size().toTuple() == (12, 8)
+    assert panel.pictures.reading.text() == "step 90 · 10 of 10"
+    bright = canvas.image.pixelColor(2, 2).lightness()
+    panel.pictures.slider.setValue(0)
+    qtbot.waitUntil(lambda: canvas.image.pixelColor(2, 2).lightness() < bright, timeout=WAIT_MS)
+    assert panel.pictures.reading.text() == "step 0 · 1 of 10"
+    panel.pictures.show_pictures((Picture(1, b"no picture at all"),))
+    qtbot.waitUntil(lambda: "no picture" in panel.pictures.reading.text(), timeout=WAIT_MS)
 
 
 def test_the_tab_leaves_no_tensorboard_behind(

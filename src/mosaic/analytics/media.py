@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -82,9 +83,8 @@ class Media:
 
     def rewind(self, step: int) -> None:
         """A training that was resumed tells these once more."""
-        for known in (self._histograms, self._pictures):
-            for items in known.values():
-                items[:] = [item for item in items if item.step < step]  # type: ignore[attr-defined]
+        _cut(self._histograms, step)
+        _cut(self._pictures, step)
 
     def view(self, prefix: str = "") -> MediaView:
         return MediaView(_copied(self._histograms, prefix), _copied(self._pictures, prefix))
@@ -99,6 +99,11 @@ class Media:
 
     def _size(self) -> int:
         return sum(_bytes_of(items) for items in self._pictures.values())
+
+
+def _cut(known: dict[str, list[T]], step: int) -> None:
+    for items in known.values():
+        items[:] = [item for item in items if item.step < step]
 
 
 def _bytes_of(items: Iterable[Picture]) -> int:
@@ -119,7 +124,7 @@ def histogram(step: int, edges: Sequence[float], counts: Sequence[float]) -> His
         return None
     if not all(map(math.isfinite, edges)) or not all(0 <= count < math.inf for count in counts):
         return None
-    if any(right < left for left, right in zip(edges, edges[1:], strict=False)):
+    if any(right < left for left, right in pairwise(edges)):
         return None
     if sum(counts) <= 0:
         return None

@@ -1,4 +1,4 @@
-"""Histograms and pictures in TensorBoard's messages; field numbers are those of its .proto files."""
+"""Histograms and pictures in TensorBoard's messages; field numbers are those of its protocol."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ class EventScalars:
             elif number in _SKIPPED_VALUES:
                 kind, content = _SKIPPED_VALUES[number], wire.as_bytes(value)
                 plugin = plugin or _LEGACY_PLUGINS.get(number, "")
-        if self._media is not None and content and not kind == TensorScalar.SCALAR:
+        if self._media is not None and content and kind != TensorScalar.SCALAR:
             self._keep_media(tag, plugin or self._plugins.get(tag, ""), content, kind, step)
         # The first event of a tag says what it is, and for good.
         plugin = self._plugins.setdefault(tag, plugin) if plugin else self._plugins.get(tag, "")

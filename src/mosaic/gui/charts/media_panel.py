@@ -118,6 +118,7 @@ class PictureView(QWidget):
         self.canvas = _Canvas()
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName("Step of the picture")
+        self.slider.setRange(0, 0)
         self.slider.valueChanged.connect(lambda _: self._load())
         self.reading = label("", "caption")
         layout = QVBoxLayout(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph
+from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
@@ -193,7 +194,7 @@ def _with_alpha(colour: QColor, alpha: float) -> QColor:
     return found
 
 
-def _without_neighbours(xs: Numbers, ys: Numbers) -> Numbers:
+def _without_neighbours(xs: Numbers, ys: Numbers) -> NDArray[np.bool_]:
     """Points that no line reaches: single ones, between two gaps, or all at one place."""
     finite = np.isfinite(xs) & np.isfinite(ys)
     around = np.concatenate(([False], finite, [False]))

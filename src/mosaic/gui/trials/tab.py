@@ -13,6 +13,7 @@ from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.tabs.row_table import RowTable
 from mosaic.gui.tabs.run_tab import TabPage
 from mosaic.gui.trials.model import Order, TrialsReader, first_order, trials_view
+from mosaic.gui.trials.pictures import StudyPictures
 from mosaic.gui.widgets.roles import label
 
 _LOOK_MS = 2000
@@ -33,6 +34,7 @@ class TrialsTab(TabPage):
         self.best, self.summary = label(), label(role="caption")
         for text in (self.best, self.summary):
             text.setWordWrap(True)
+        self.pictures = StudyPictures(workbench)
         self.table = RowTable(workbench.theme, "Trials")
         header = self.table.horizontalHeader()
         header.setSectionsClickable(True)
@@ -42,6 +44,7 @@ class TrialsTab(TabPage):
         layout.setSpacing(8)
         for widget in (self.choice, self.best, self.summary):
             layout.addWidget(widget)
+        layout.addWidget(self.pictures, 1)
         layout.addWidget(self.table, 1)
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_MS)
@@ -66,6 +69,7 @@ class TrialsTab(TabPage):
             self._read()
         else:
             self.cancel_tasks()
+            self.pictures.stop()
         self._pace()
 
     def _pace(self) -> None:
@@ -134,3 +138,4 @@ class TrialsTab(TabPage):
         self.best.setText(view.best)
         self.summary.setText(view.summary)
         self.table.show_rows(view.columns, view.rows)
+        self.pictures.show_study(study)

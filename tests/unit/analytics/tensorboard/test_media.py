@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def test_histograms_and_pictures_are_read_beside_the_scalars(tmp_path: Path) -> 
     assert [one.step for one in media.histograms["weights"]] == [0, 10, 20, 30, 40]
     last = media.histograms["weights"][-1]
     assert sum(last.counts) == 1000
-    middles = [(left + right) / 2 for left, right in zip(last.edges, last.edges[1:], strict=False)]
+    middles = [(left + right) / 2 for left, right in pairwise(last.edges)]
     mean = np.average(middles, weights=last.counts)
     assert mean == pytest.approx(40, abs=2)
     assert all(36 <= edge <= 44 for edge in last.edges), "no bucket reaches to the end of floats"
