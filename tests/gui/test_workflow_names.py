@@ -99,8 +99,9 @@ def test_what_one_window_names_another_shows(
         record = window.state.runs.get(alike[1])
         return record.run_name if record else ""
 
-    for window in (application, other):
-        qtbot.waitUntil(lambda window=window: name_of(window) == "the good one", timeout=WAIT_MS)
+    qtbot.waitUntil(
+        lambda: {name_of(application), name_of(other)} == {"the good one"}, timeout=WAIT_MS
+    )
     daemon.client.label_run(alike[1], LabelChange(add_tags=("best",), note="look at its curve"))
 
     def has_tag() -> bool:
@@ -124,8 +125,12 @@ def test_a_name_that_is_taken_is_said_and_can_be_undone(
         timeout=WAIT_MS,
     )
     bar.action_button.click()
-    record = lambda: application.state.runs.get(alike[2])  # noqa: E731
-    qtbot.waitUntil(lambda: (found := record()) is not None and found.run_name == "ours#3")
+
+    def is_undone() -> bool:
+        record = application.state.runs.get(alike[2])
+        return record is not None and record.run_name == "ours#3"
+
+    qtbot.waitUntil(is_undone, timeout=WAIT_MS)
 
 
 def test_tags_are_typed_in_one_line_for_all_that_is_selected(
@@ -155,12 +160,14 @@ def test_one_undo_restores_all_that_was_deleted_one_by_one(
 ) -> None:
     see_runs(qtbot, application, 3)
     state, bar = application.state, application.window.snackbar
-    for number, run in enumerate(alike[:2], start=1):
-        application.workbench.run_actions.delete([run])
-        text = "1 run deleted" if number == 1 else "2 runs deleted"
-        qtbot.waitUntil(
-            lambda text=text: bar.notice is not None and bar.notice.text == text, timeout=WAIT_MS
-        )
+
+    def told() -> str:
+        return bar.notice.text if bar.notice is not None else ""
+
+    application.workbench.run_actions.delete(alike[:1])
+    qtbot.waitUntil(lambda: told() == "1 run deleted", timeout=WAIT_MS)
+    application.workbench.run_actions.delete(alike[1:2])
+    qtbot.waitUntil(lambda: told() == "2 runs deleted", timeout=WAIT_MS)
     assert len(state.runs) == 1
     bar.action_button.click()
     qtbot.waitUntil(lambda: len(state.runs) == 3, timeout=WAIT_MS)
@@ -193,11 +200,11 @@ def test_the_trash_shows_what_is_in_it_and_gives_it_back(
     qtbot.waitUntil(lambda: alike[1] in application.state.runs, timeout=WAIT_MS)
     page.filter_field.clear()
     qtbot.waitUntil(lambda: page.model.rowCount() == 1, timeout=WAIT_MS)
-    assert application.state.page is Page.TRASH, "one may want to restore another"
+    assert application.state.page.value == Page.TRASH, "one may want to restore another"
     page.table.selectRow(0)
     page.delete_selected()
     page._delete_now()  # the ten seconds are over
     qtbot.waitUntil(lambda: not daemon.client.trash(), timeout=WAIT_MS)
     qtbot.waitUntil(lambda: page.message.isVisible(), timeout=WAIT_MS)
     QTest.keyClick(page.table, Qt.Key.Key_Escape)
-    assert application.state.page is Page.LIVE
+    assert application.state.page.value == Page.LIVE

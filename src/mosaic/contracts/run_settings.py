@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mosaic.contracts.learner import worker_settings
+from mosaic.contracts.secrets import is_secret_name
 
 Setting = str | int | float | bool | None
 
@@ -23,11 +24,13 @@ _TRANSPARENT = ("extras", "extras.algo_params")
 
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Setting]:
+    """Without those whose name says that they are secret."""
     found: dict[str, Setting] = {}
     for name, value in _leaves(worker_settings(config), ""):
         if len(found) == MOST_SETTINGS:
             break
-        if name and len(name) <= LONGEST_NAME:
+        is_shown = name and len(name) <= LONGEST_NAME and not is_secret_name(name.split(".")[-1])
+        if is_shown:
             found.setdefault(name, _plain(value))
     return found
 

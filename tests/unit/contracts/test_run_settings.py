@@ -23,6 +23,7 @@ def test_settings_have_short_names_and_the_outer_ones_come_first() -> None:
             "seed": 7,
             "algo_params": {"learning_rate": 0.001, "cuda": True, "layers": [64, 64]},
             "deep": {"er": None},
+            "login": {"api_key": "a word nobody may see"},
         },
     }
     assert settings_of(config_of(settings)) == {

@@ -24,7 +24,12 @@ def test_columns_fill_the_table_and_give_way_in_order(room: int) -> None:
 
 
 def test_on_a_large_screen_no_column_is_wider_than_its_content() -> None:
-    content = {Column.NAME: 420, Column.ENVIRONMENT: 100, Column.NOTE: 200, Column.TAGS: 90}
+    content: dict[int, int] = {
+        Column.NAME: 420,
+        Column.ENVIRONMENT: 100,
+        Column.NOTE: 200,
+        Column.TAGS: 90,
+    }
     widths = column_widths(2540, None, content)
     assert widths[Column.NAME] == 420
     assert widths[Column.PROGRESS] <= 160
