@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.application import Application
-from mosaic.gui.runs.model.rows import Column
+from mosaic.gui.runs.model.columns import Column
 from mosaic.paths import Home
 
 _LOOK_MS = 50
