@@ -27,6 +27,7 @@ from mosaic.gui.live.model.hud import EvaluationFile, hud_of
 from mosaic.gui.live.model.natural import (
     VIEW_HELP,
     VIEW_TEXTS,
+    NaturalPicture,
     RateMeter,
     ViewKind,
     can_be_natural,
@@ -76,6 +77,7 @@ class LivePage(StagePage):
         self._run_id = ""
         self._frames = LiveFrames()
         self._natural_problem = ""  # why this run cannot be shown at natural speed, once tried
+        self._natural_shown: NaturalPicture | None = None  # None: the frames are samples
         self._rate = RateMeter()
         self._is_here: bool | None = None
         self._evaluation_file: EvaluationFile | None = None
@@ -194,6 +196,8 @@ class LivePage(StagePage):
         if image.isNull() or directory is None:
             return
         steps = sum(each.steps for each in self._frames.metrics)
+        if self._natural_shown is not None and self._record is not None:
+            steps = self._record.progress.steps
         self._workbench.bridge.work(
             partial(save_snapshot, image, directory, steps), self._on_snapshot_saved
         )
@@ -286,7 +290,7 @@ class LivePage(StagePage):
         if self._state.leading_id != self._run_id:
             self._watch(False)
             self._run_id = self._state.leading_id
-            self._frames = LiveFrames()
+            self._frames, self._natural_shown = LiveFrames(), None
             self._is_here, self._evaluation_file, self._evaluation = None, None, None
             self._natural_problem = ""
             self.canvas.enlarge(None)
@@ -343,6 +347,7 @@ class LivePage(StagePage):
 
     def _on_frames_arrived(self, frames: LiveFrames) -> None:
         before, self._frames = self._frames, frames
+        self._natural_shown = self.watching.shown
         if frames.has_picture:
             self.canvas.show_tiles(frames.tiles)
         is_same = (before.status, before.message) == (frames.status, frames.message)
@@ -391,7 +396,7 @@ class LivePage(StagePage):
         record = self._record
         status = status_of(record, self._frames) if record is not None else ""
         progress = record.progress if record is not None else NO_PROGRESS
-        shown = self.watching.shown
+        shown = self._natural_shown
         if shown is not None:
             hud = natural_hud(shown, progress, status, time.time(), self._evaluation)
         else:
