@@ -133,7 +133,10 @@ def test_nothing_is_cut_off(person: Person, daemon: DaemonHarness, size: tuple[i
         person.state.set_mode(mode)
         look(mode.value)
     for worker in ("cleanrl", "baseline", "script"):
-        person.click(person.launch.roster.row(worker))
+        roster = person.launch.roster
+        if not roster.row(worker).isVisible():
+            person.click(roster.unfold)
+        person.click(roster.row(worker))
         look(worker)
     panel = person.window.tabs_panel
     for run_id in (done, failed):

@@ -81,7 +81,7 @@ def test_an_analytics_run_says_what_it_does_not_have(lonely: Application) -> Non
     lonely.state.ask_tab("telemetry")
     tab = lonely.window.tabs_panel.tab("telemetry")
     assert isinstance(tab, TelemetryTab)
-    assert "no step-by-step telemetry, because" in tab.banner.text
+    assert "step-by-step live telemetry is not available, because" in tab.banner.text
     asked: list[str] = []
     lonely.state.tab_asked.connect(asked.append)
     tab.banner.button.click()
