@@ -55,7 +55,7 @@ def start_live(home: SampleHome) -> str:
     return _train(
         home,
         "ppo",
-        *("3_000_000", "--seed", "7", "--name", "ppo-live", "--set", "num_envs=8"),
+        *("20_000_000", "--seed", "7", "--name", "ppo-live", "--set", "num_envs=8"),
         *("--extra", "fastlane_grid_limit=8"),
     )[0]
 

@@ -119,7 +119,7 @@ GRID_CHOICES = (("1", "1"), ("4", "4"), ("8", "8"), ("16", "16"), (str(MAX_SLOTS
 FPS_CHOICES = (10, 30, 60)
 _BUTTON_ICON = QSize(18, 18)
 _RECORDING_WIDTH = 72
-_RATE_WIDTH = 96
+_RATE_WIDTH = 84
 
 
 class LiveBar(QWidget):
@@ -145,9 +145,9 @@ class LiveBar(QWidget):
         self.fps = QComboBox()
         self.fps.setObjectName("live-fps")
         self.fps.setAccessibleName("Pictures a second")
-        self.fps.setToolTip("Pictures a second are asked for; a run decides what it can spare")
+        self.fps.setToolTip("Pictures a second at most; a run decides what it can spare")
         for choice in FPS_CHOICES:
-            self.fps.addItem(f"at most {choice}/s", choice)
+            self.fps.addItem(f"≤ {choice}/s", choice)
         self.fps.setCurrentIndex(max(0, self.fps.findData(fps)))
         self.rate = label("", "caption")
         self.rate.setObjectName("live-rate")
@@ -155,6 +155,7 @@ class LiveBar(QWidget):
         self.rate.setMinimumWidth(_RATE_WIDTH)
         self.recording = with_role(label(), "recording")
         self.recording.setFixedWidth(_RECORDING_WIDTH)
+        self.recording.hide()
         self.snapshot = self._button("camera-outline", "Save a snapshot", "live-snapshot")
         self.record = self._button("record-circle-outline", "Record a clip", "live-record")
         self.record.setCheckable(True)
@@ -200,6 +201,9 @@ class LiveBar(QWidget):
         self.record.setEnabled(not is_ending)
         self._icons[self.record] = "stop-circle" if is_on else "record-circle-outline"
         self._name(self.record, "End the recording" if is_on else "Record a clip")
+        # One takes the other's place: beside two panels there is no room for both.
+        self.recording.setVisible(is_on or is_ending)
+        self.rate.setVisible(not (is_on or is_ending))
         if is_ending:
             self.recording.setText("saving …")
         else:
