@@ -80,7 +80,8 @@ class ScriptReplay:
         self._env = env
         self._steps, self._most_steps = 0, math.inf if sparing_limit is None else sparing_limit
         self._was = ""
-        self.render_fps = env.metadata.get("render_fps")
+        metadata = getattr(env, "metadata", None)  # scripts bring environments of any kind
+        self.render_fps = metadata.get("render_fps") if isinstance(metadata, dict) else None
 
     def begin(self, start: EpisodeStart) -> Any:
         details = start.details

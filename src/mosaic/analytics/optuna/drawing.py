@@ -137,7 +137,7 @@ def _dress(figure: Any, colours: Mapping[str, str], kind: str, is_maximised: boo
             points.set_sizes([16])
             points.set_alpha(0.8)
         for best in first.lines:
-            best.set_color(colours["good"])
+            best.set_color(colours["best"])
             best.set_alpha(1.0)
             best.set_linewidth(1.4)
     elif kind == IMPORTANCE:

@@ -13,6 +13,7 @@ from mosaic.errors import MosaicError
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import sentence_of
+from mosaic.gui.state.runs_state import CURVES
 from mosaic.gui.widgets.choosers import Segmented
 from mosaic.gui.widgets.roles import label
 
@@ -104,7 +105,7 @@ class StudyPictures(QWidget):
             **{key: getattr(palette, key) for key in ("text", "muted", "line", "accent")},
             "panel": palette.panel,
             "plot": palette.plot,
-            "good": theme.state_colour("succeeded"),
+            "best": CURVES[2],
             "is_dark": "yes" if theme.is_dark else "",
         }
         if self.canvas.image.isNull():

@@ -61,7 +61,10 @@ def test_weights_load_in_place() -> None:
     ("payload", "message"),
     [
         ({"weight": torch.zeros(3, 2)}, "Missing key"),
-        ({"weight": torch.zeros(3, 9), "bias": torch.zeros(3)}, "size mismatch"),
+        (
+            {"weight": torch.zeros(3, 9), "bias": torch.zeros(3)},
+            "its weight is 3×9, and 3×2",
+        ),
         ((), "no network weights"),
         ("text", "no network weights"),
         ({"weight": [1, 2]}, "no network weights"),
