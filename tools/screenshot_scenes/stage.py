@@ -18,7 +18,7 @@ from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 from screenshot_scenes.sample_home import SampleHome
 from screenshot_scenes.small_png import save_small
 
-SMALL, LARGE = (1280, 800), (2560, 1440)
+SMALL, NARROW, LARGE = (1280, 800), (900, 700), (2560, 1440)
 DARK, LIGHT = "dark", "light"
 _SETTLE_S = 0.4
 _WAIT_S = 30.0
@@ -97,7 +97,7 @@ class Stage:
         keeps_focus: bool = False,
         settle_s: float = _SETTLE_S,
     ) -> None:
-        """Dark and small; a main scene also light, and large."""
+        """Dark and small; a main scene also light, narrow and large."""
         focused = self.window.focusWidget()
         if focused is not None and not keeps_focus:
             focused.clearFocus()
@@ -105,6 +105,10 @@ class Stage:
         if is_main:
             self._dress(LIGHT, SMALL)
             self._save(scene, LIGHT, settle_s)
+            self._dress(LIGHT, NARROW)
+            self._save(f"{scene}-narrow", LIGHT, settle_s)
+            self._dress(DARK, NARROW)
+            self._save(f"{scene}-narrow", DARK, settle_s)
             self._dress(LIGHT, LARGE)
             self._add_charts(True)
             self._save(f"{scene}-large", LIGHT, settle_s)

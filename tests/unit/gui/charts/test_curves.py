@@ -260,6 +260,18 @@ def test_seeds_become_one_curve_only_when_asked() -> None:
     assert [curve.id for curve in apart.curves] == ["a", "b", "c"]
 
 
+def test_the_legend_of_seeds_says_what_the_table_says_of_their_group() -> None:
+    looks = tuple(
+        RunLook(id, id, "#ffffff", "g", mean_return=mean) for id, mean in (("a", 10.0), ("b", 20.0))
+    )
+    given = {"a": series([1.0, 1.0], "a"), "b": series([3.0, 3.0], "b")}
+    (band,) = picture_of(PictureRequest("episodic_return", ChartOptions(), looks, given)).curves
+    assert band.legend_value == 15.0
+    assert band.value_name == "mean over the seeds of the mean of the last 100 episodes"
+    (other,) = picture_of(PictureRequest("losses/x", ChartOptions(), looks, given)).curves
+    assert other.legend_value == 2.0
+
+
 def test_groups_of_one_are_no_seeds() -> None:
     looks = [RunLook("a", "a", "#000000", "g"), RunLook("b", "b", "#000000", "h")]
     assert seed_groups(looks) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -373,6 +374,14 @@ def _run_curve(request: PictureRequest, run: RunLook, line: Line, axis: XAxis) -
     )
 
 
+def _band_number(request: PictureRequest, members: list[RunLook]) -> tuple[float | None, str]:
+    """As the table has it beside the group, where the metric is the return."""
+    returns = [run.mean_return for run in members if run.mean_return is not None]
+    if request.metric == EPISODIC_RETURN and len(returns) == len(members):
+        return statistics.fmean(returns), f"mean over the seeds of the {MEAN_RETURN_NAME}"
+    return None, "interquartile mean of the seeds at the end"
+
+
 def _band_curve(
     request: PictureRequest, members: list[RunLook], lines: Mapping[str, Line], axis: XAxis
 ) -> Curve:
@@ -384,6 +393,7 @@ def _band_curve(
         ]
     )
     present = sum(bool(len(line.xs)) for line in own)
+    number, number_name = _band_number(request, members)
     marks = [_markers(request, run, lines[run.run_id], axis) for run in members]
     return Curve(
         label=members[0].group,
@@ -393,7 +403,8 @@ def _band_curve(
         lows=band.lows,
         highs=band.highs,
         is_band=True,
-        value_name="interquartile mean of the seeds at the end",
+        value=number,
+        value_name=number_name,
         marker_xs=np.concatenate([xs for xs, _ in marks]),
         marker_ys=np.concatenate([ys for _, ys in marks]),
         note=(
