@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -20,6 +21,7 @@ from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
 from tests.gui.cut_off import cut_off
+from tests.imported_runs import watched_config
 from tests.unit.gui.launch_samples import filled_state
 from tests.unit.gui.run_samples import failed, over
 
@@ -29,13 +31,10 @@ SIZES = ((900, 700), (1280, 800), (2560, 1440))
 
 
 MEASURES = """
-import json
-able = {"worker_type": "measures", "stdout_events": True}
-hello = {"type": "worker_registered", "schema_version": 1, "protocol": "MOSAIC/1"}
-print(json.dumps({**hello, "capabilities": able}))
-for step in range(5):
-    event = {"type": "metric", "name": "val_loss", "value": 1.0 - step / 5, "step": step}
-    print(json.dumps(event))
+from torch.utils.tensorboard import SummaryWriter
+with SummaryWriter("logs") as writer:
+    for step in range(5):
+        writer.add_scalar("val_loss", 1.0 - step / 5, step)
 """
 LINES = tuple(f'  File "train.py", line {number}, in <module> ' + "x" * 80 for number in range(20))
 SHORT = "It ended with exit code 3."
@@ -124,9 +123,11 @@ def test_a_run_without_episodes_shows_the_end_of_its_log(
 
 
 def test_a_run_without_episodes_shows_what_it_measured(
-    qtbot: QtBot, daemon: DaemonHarness, application: Application
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, tmp_path: Path
 ) -> None:
-    run_id = daemon.submit(entry_point=sys.executable, arguments=["-c", MEASURES], run_name="fit")
+    pytest.importorskip("torch.utils.tensorboard")
+    (tmp_path / "train.py").write_text(MEASURES)
+    run_id = daemon.client.start_run(watched_config(tmp_path))
     daemon.wait_over(run_id)
     see_over(qtbot, application, run_id)
     page = shown(application, run_id)

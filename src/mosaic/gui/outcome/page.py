@@ -46,7 +46,7 @@ from mosaic.gui.widgets.stage_page import StagePage
 
 # Picture and curve are one above the other in a room that is higher than this share of its width.
 _HIGH = 0.9
-_LEAST_SEEN = 180  # high: less of them tells nothing
+_LEAST_SEEN = 140  # high: less of them tells nothing
 _MARGIN, _SPACING = 12, 10
 _LAST_LINES = 20
 _PAUSE_MS = 150

@@ -27,7 +27,7 @@ ACTION_TITLES = {
     RunAction.RESUME: "Resume",
     RunAction.EDIT: "Train again…",
 }
-_MOST_MEASURED = 6
+_MOST_MEASURED = 4
 _AGAIN = "Run again…"  # where nothing was trained
 _NO_TRAINING = (LineageKind.EVALUATED, LineageKind.PLAYED)
 # As the daemon calls it when a person presses Stop.
@@ -74,7 +74,7 @@ def outcome_text(
     return OutcomeText(
         headline=headline(record),
         solved=solved_sentence(record, threshold) if threshold and is_about_solving else "",
-        facts=tuple(_facts(record, best) or _measured(metrics) or _ended(record)),
+        facts=tuple(_facts(record, best, metrics) or _ended(record)),
         actions=actions,
         titles=tuple(_title(action, is_training) for action in actions),
     )
@@ -108,7 +108,9 @@ def solved_sentence(record: RunRecord, threshold: Threshold) -> str:
     return f"Not solved: that takes a mean of {needed}, and it ended at {decimal(mean)}."
 
 
-def _facts(record: RunRecord, best: EpisodeSummary | None) -> list[Fact]:
+def _facts(
+    record: RunRecord, best: EpisodeSummary | None, metrics: Sequence[MetricInfo]
+) -> list[Fact]:
     progress = record.progress
     facts = []
     if progress.steps or progress.total_steps:
@@ -129,6 +131,8 @@ def _facts(record: RunRecord, best: EpisodeSummary | None) -> list[Fact]:
                 f"Episode {count(best.episode_index)}, {amount(best.steps, 'step')}",
             )
         )
+    if not progress.episodes:
+        facts += _measured(metrics)
     if speed := speed_of(record):
         facts.append(Fact("steps/s overall", decimal(speed)))
     if progress.steps or record.checkpoint_uri:
@@ -141,7 +145,7 @@ def _facts(record: RunRecord, best: EpisodeSummary | None) -> list[Fact]:
 
 
 def _measured(metrics: Sequence[MetricInfo]) -> list[Fact]:
-    """Of a run without steps and episodes: where its metrics ended."""
+    """Where the metrics of a run without episodes ended."""
     last = {metric.name: metric.last_value for metric in metrics}
     return [
         Fact(title_of(name), value_text(last[name]), f"{name}: the last value")
