@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.run_state import FailureKind, Outcome
@@ -16,12 +20,33 @@ from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
+from tests.gui.cut_off import cut_off
+from tests.imported_runs import watched_config
 from tests.unit.gui.launch_samples import filled_state
 from tests.unit.gui.run_samples import failed, over
 
 DONE = over(2)
 FAILED = failed(3, FailureKind.EXIT_CODE, "It ended with exit code 3.")
 SIZES = ((900, 700), (1280, 800), (2560, 1440))
+
+
+MEASURES = """
+from torch.utils.tensorboard import SummaryWriter
+with SummaryWriter("logs") as writer:
+    for step in range(5):
+        writer.add_scalar("val_loss", 1.0 - step / 5, step)
+"""
+LINES = tuple(f'  File "train.py", line {number}, in <module> ' + "x" * 80 for number in range(20))
+SHORT = "It ended with exit code 3."
+LONG = "“python main.py” ended with exit code 1: FloatingPointError: " + "the loss became inf " * 12
+
+
+def top(page: OutcomePage, part: QWidget) -> int:
+    return part.mapTo(page, part.rect().topLeft()).y()
+
+
+def bottom(page: OutcomePage, part: QWidget) -> int:
+    return part.mapTo(page, part.rect().bottomLeft()).y()
 
 
 def shown(application: Application, run_id: str) -> OutcomePage:
@@ -59,7 +84,9 @@ def test_the_best_episode_of_a_finished_run_plays_beside_its_curve(
     panel = page.best.panel
     qtbot.waitUntil(lambda: panel.image is not None and panel.player.step > 1, timeout=WAIT_MS)
     assert panel.player.is_playing and not panel.scrubber.isVisible()
-    assert f"episode {best.episode_index}" in panel.transport.note.text()
+    note = panel.transport.note
+    assert note.text().startswith(f"episode {best.episode_index} · ") and "best" in note.toolTip()
+    assert application.window.width() < 1280 or not note.is_cut
     qtbot.waitUntil(lambda: bool(page.curve.plot.curves), timeout=WAIT_MS)
     assert len(page.curve.plot.curves[0].xs) == 30 and page.curve.isVisible()
     assert page.headline.text().startswith("Succeeded after ")
@@ -74,16 +101,51 @@ def test_the_best_episode_of_a_finished_run_plays_beside_its_curve(
     assert not page.best.source.is_simulating, "nobody sees it any more"
 
 
-def test_a_run_without_episodes_has_no_empty_half(
+def test_a_run_without_episodes_shows_the_end_of_its_log(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
-    run_id = daemon.submit_script("exits_with", "0", run_name="quiet")
+    told = "\n".join(f"print('line {number}')" for number in range(30))
+    run_id = daemon.submit(entry_point=sys.executable, arguments=["-c", told], run_name="quiet")
     daemon.wait_over(run_id)
     see_over(qtbot, application, run_id)
     page = shown(application, run_id)
     assert page.headline.isVisible()
+    qtbot.waitUntil(page.log.isVisible, timeout=WAIT_MS)
+    assert page.log.toPlainText().splitlines() == [f"line {number}" for number in range(10, 30)]
     assert not page.best.isVisible() and not page.curve.isVisible()
     assert RunAction.REPLAY not in page.buttons
+    qtbot.waitUntil(lambda: "exit code 0" in page.facts.text, timeout=WAIT_MS)
+    button = next(iter(page.buttons.values()))
+    qtbot.waitUntil(lambda: bottom(page, page.log) < top(page, button), timeout=WAIT_MS)
+    application.window.resize(1280, 1200)
+    qtbot.waitUntil(lambda: page.height() - bottom(page, button) > 100, timeout=WAIT_MS)
+    assert top(page, button) - bottom(page, page.log) < 100, "directly below what there is to see"
+
+
+def test_a_run_without_episodes_shows_what_it_measured(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch.utils.tensorboard")
+    (tmp_path / "train.py").write_text(MEASURES)
+    run_id = daemon.client.start_run(watched_config(tmp_path))
+    daemon.wait_over(run_id)
+    see_over(qtbot, application, run_id)
+    page = shown(application, run_id)
+    qtbot.waitUntil(lambda: bool(page.curve.plot.curves), timeout=WAIT_MS)
+    assert page.curve.isVisible() and len(page.curve.plot.curves[0].xs) == 5
+    qtbot.waitUntil(lambda: "val loss 0.2" in page.facts.text, timeout=WAIT_MS)
+    assert not page.log.isVisible() and not page.best.isVisible()
+
+
+def test_a_run_that_printed_nothing_has_no_empty_log(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = daemon.submit_script("exits_with", "0", run_name="silent")
+    daemon.wait_over(run_id)
+    see_over(qtbot, application, run_id)
+    page = shown(application, run_id)
+    qtbot.waitUntil(lambda: "exit code 0" in page.facts.text, timeout=WAIT_MS)
+    assert not page.log.isVisible() and not page.log_title.isVisible()
 
 
 def test_another_run_is_shown_when_it_is_selected(full: Application) -> None:
@@ -124,6 +186,43 @@ def test_show_log_opens_the_drawer_on_errors(full: Application) -> None:
     assert not drawer.isVisible()
     page.failure_card.log_button.click()
     assert drawer.isVisible() and drawer.streams.value == "stderr"
+
+
+@pytest.mark.parametrize("message", [SHORT, LONG], ids=["short", "long"])
+@pytest.mark.parametrize("size", (*SIZES, (853, 533)))  # the last is 1280 × 800 drawn at 150 %
+def test_a_failure_has_the_height_its_words_and_buttons_need(
+    full: Application, qtbot: QtBot, size: tuple[int, int], message: str
+) -> None:
+    full.window.resize(*size)
+    run = failed(5, FailureKind.EXIT_CODE, message)
+    full.state.runs.update([run])
+    page, card = shown(full, run.run_id), full.window.stage.outcome.failure_card
+    full.state.set_details(dataclasses.replace(run, stderr_tail=LINES))
+
+    def is_in_order() -> bool:
+        parts = [card.happened, card.advice, card.tail, card.log_button, page.seen, page.facts]
+        seen = [part for part in parts if part.isVisible()]
+        return all(bottom(page, above) < top(page, below) for above, below in pairwise(seen))
+
+    qtbot.waitUntil(lambda: card.isVisible() and is_in_order(), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not cut_off(page), timeout=WAIT_MS)
+    assert is_in_order()
+    assert card.tail.height() > 3 * card.tail.fontMetrics().lineSpacing()
+    assert not page.seen.isVisible() or page.seen.height() >= page.seen.least_height
+    assert not page.solved.isVisible(), "beside the point"
+
+
+def test_of_a_failed_run_what_is_to_be_seen_gives_way_first(
+    full: Application, qtbot: QtBot
+) -> None:
+    page = shown(full, FAILED.run_id)
+    full.state.set_details(dataclasses.replace(FAILED, stderr_tail=LINES))
+    full.window.resize(2560, 1440)
+    qtbot.waitUntil(page.seen.isVisible, timeout=WAIT_MS)
+    full.window.resize(900, 600)
+    qtbot.waitUntil(lambda: not page.seen.isVisible(), timeout=WAIT_MS)
+    full.state.select([DONE.run_id])
+    qtbot.waitUntil(page.seen.isVisible, timeout=WAIT_MS)
 
 
 @pytest.mark.parametrize("size", SIZES)

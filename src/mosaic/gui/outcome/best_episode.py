@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QHideEvent, QImage, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
@@ -35,6 +35,7 @@ class BestEpisode(QWidget):
         self._workbench = workbench
         self._asking: Task | None = None
         self._began_at = 0.0
+        self._was_playing = False
         self.source = EpisodeSource(workbench)
         self.panel = PlayerPanel(workbench.theme)
         self.panel.make_compact()
@@ -53,6 +54,7 @@ class BestEpisode(QWidget):
         if self._asking is not None:
             self._asking.cancel()
         self.panel.stop()
+        self._was_playing = False
         self.source.end()
         self.panel.show_steps(None)
         self.panel.transport.note.setText("")
@@ -71,19 +73,37 @@ class BestEpisode(QWidget):
         self.clear()
         self.source.join(_END_WAIT_S)
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody sees it: it waits."""
+        super().hideEvent(event)
+        self._wait()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._was_playing and not self.panel.player.is_playing:
+            self.panel.toggle()
+        self._was_playing = False
+
     def _on_found(self, recording: EpisodeRecording | None) -> None:
         if recording is None:
             self.nothing.emit("")
             return
         episode = recording.episode
-        text = f"Best: episode {count(episode.episode_index)}"
-        self.panel.transport.note.setText(f"{text} · return {decimal(episode.total_reward)}")
-        self.panel.transport.note.setToolTip(self.panel.transport.note.text())
+        number, reward = count(episode.episode_index), decimal(episode.total_reward)
+        note = self.panel.transport.note
+        note.setText(f"episode {number} · {reward}")
+        note.setToolTip(f"Its best recorded episode: {number}, with a return of {reward}")
         self.source.show_recording(recording)
 
     def _on_began(self) -> None:
         self._began_at = time.monotonic()
         self.panel.begin()
+        if not self.isVisible():
+            self._wait()
+
+    def _wait(self) -> None:
+        self._was_playing = self.panel.player.is_playing
+        self.panel.stop()
 
     def _on_ended(self) -> None:
         if time.monotonic() - self._began_at < _PLAYED_S:

@@ -9,13 +9,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QPlainTextEdit,
     QPushButton,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
+from mosaic.gui.outcome.button_flow import ButtonFlow
+from mosaic.gui.outcome.log_tail import LogTail
 from mosaic.gui.outcome.model.failure import FailureText
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
@@ -24,8 +24,6 @@ from mosaic.gui.widgets.roles import label, with_role
 
 _ICON = QSize(20, 20)
 _OFFERED = (RunAction.RESUME, RunAction.RESUBMIT, RunAction.EDIT)
-_FEWEST_LINES = 3
-_NO_LIMIT = 16_777_215  # as Qt writes it
 
 
 class FailureCard(QWidget):
@@ -39,22 +37,16 @@ class FailureCard(QWidget):
         self._workbench = workbench
         self._run_id = ""
         self.text: FailureText | None = None
-        self._is_roomy = False
         self._picture = QLabel()
         self.happened, self.advice = label("", "section"), label("", "muted")
         for line in (self.happened, self.advice):
             line.setWordWrap(True)
             line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.tail = with_role(QPlainTextEdit(), "code")
-        self.tail.setObjectName("failure-tail")
-        self.tail.setAccessibleName("The last lines it printed")
-        self.tail.setReadOnly(True)
-        self.tail.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.tail.setTabChangesFocus(True)
-        self.tail.setMinimumHeight(self._height(_FEWEST_LINES))
+        self.tail = LogTail("failure-tail")
         self.log_button = self._button("Show log", self.log_asked.emit)
         self.buttons = {action: self._action_button(action) for action in _OFFERED}
         self.copy_button = self._button("Copy details", self._on_copy)
+        self._flow = ButtonFlow()
         self._lay_out()
         workbench.theme.changed.connect(self._draw)
         self._draw()
@@ -71,32 +63,15 @@ class FailureCard(QWidget):
             self.advice.setVisible(bool(text.advice))
             for line in (self.happened, self.advice):
                 line.setToolTip(f"{run_id}\n{text.whole}")
-            self._show_tail(text.tail)
-            for action, button in self.buttons.items():
-                button.setVisible(action in text.offers)
+            self.tail.show_lines(text.tail)
+            self._show_buttons(text)
         self.setVisible(text is not None)
 
-    def set_roomy(self, is_roomy: bool) -> None:
-        """Nothing else needs the room: the log's tail may have it."""
-        if is_roomy != self._is_roomy:
-            self._is_roomy = is_roomy
-            vertical = QSizePolicy.Policy.Expanding if is_roomy else QSizePolicy.Policy.Preferred
-            self.setSizePolicy(QSizePolicy.Policy.Preferred, vertical)
-            self._fit_tail()
-
-    def _show_tail(self, lines: tuple[str, ...]) -> None:
-        self.tail.setPlainText("\n".join(lines))
-        self.tail.setVisible(bool(lines))
-        self._fit_tail()
-        bar = self.tail.verticalScrollBar()
-        bar.setValue(bar.maximum())  # what came last says most
-
-    def _fit_tail(self) -> None:
-        lines = max(_FEWEST_LINES, len(self.text.tail) + 1 if self.text else 0)
-        self.tail.setMaximumHeight(_NO_LIMIT if self._is_roomy else self._height(lines))
-
-    def _height(self, lines: int) -> int:
-        return lines * self.tail.fontMetrics().lineSpacing() + 16
+    def _show_buttons(self, text: FailureText) -> None:
+        for action, button in self.buttons.items():
+            button.setVisible(action in text.offers)
+        offered = [button for action, button in self.buttons.items() if action in text.offers]
+        self._flow.show_buttons((*offered, self.log_button, self.copy_button))
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()
@@ -107,20 +82,15 @@ class FailureCard(QWidget):
         top.setSpacing(8)
         top.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
         top.addLayout(words, 1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        for button in (*self.buttons.values(), self.log_button, self.copy_button):
-            buttons.addWidget(button)
-        buttons.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 12, 12, 12)
         layout.setSpacing(10)
         layout.addLayout(top)
         layout.addWidget(self.tail)
-        layout.addLayout(buttons)
+        layout.addLayout(self._flow)
 
     def _button(self, text: str, clicked: Callable[[], None]) -> QPushButton:
-        button = QPushButton(text)
+        button = QPushButton(text, self)
         button.clicked.connect(lambda: clicked())
         return button
 

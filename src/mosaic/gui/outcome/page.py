@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
-    QGridLayout,
     QHBoxLayout,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -19,15 +19,22 @@ from PySide6.QtWidgets import (
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.events import EpisodeSummary
+from mosaic.contracts.metrics import MetricInfo
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.run_words import state_word
 from mosaic.front.solving import Solved, SolvingWatch, may_be_solved
+from mosaic.gui.charts.model.metrics import is_return
 from mosaic.gui.outcome.best_episode import BestEpisode
+from mosaic.gui.outcome.button_flow import ButtonFlow
+from mosaic.gui.outcome.facts import FactRow
 from mosaic.gui.outcome.failure_card import FailureCard
+from mosaic.gui.outcome.log_tail import LogTail
+from mosaic.gui.outcome.metric_curve import MetricCurve
 from mosaic.gui.outcome.model.failure import failure_text
-from mosaic.gui.outcome.model.outcome import Fact, OutcomeText, Threshold, outcome_text
-from mosaic.gui.outcome.return_curve import ReturnCurve
+from mosaic.gui.outcome.model.outcome import OutcomeText, Threshold, drawn_metric, outcome_text
+from mosaic.gui.outcome.model.room import Lines, shares
 from mosaic.gui.replay.episode_source import first_episode
+from mosaic.gui.runs.model.logs import LogLines
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.possible_actions import RunAction, may_have_episodes, problem_of
@@ -39,8 +46,9 @@ from mosaic.gui.widgets.stage_page import StagePage
 
 # Picture and curve are one above the other in a room that is higher than this share of its width.
 _HIGH = 0.9
-_WORDS_HEIGHT = 200  # of what is above and below them
-_FACT_WIDTH = 96
+_LEAST_SEEN = 140  # high: less of them tells nothing
+_MARGIN, _SPACING = 12, 10
+_LAST_LINES = 20
 _PAUSE_MS = 150
 
 
@@ -51,61 +59,52 @@ class Findings(NamedTuple):
     threshold: Threshold | None
 
 
-class FactRow(QWidget):
-    """Numbers with their names above, in as many columns as there is room for."""
+class Seen(QWidget):
+    """The episode and the curve. They take what room there is, and never less than they need."""
 
-    def __init__(self, workbench: Workbench) -> None:
+    def __init__(self, *parts: QWidget) -> None:
         super().__init__()
-        self._theme = workbench.theme
-        self._facts: tuple[Fact, ...] = ()
-        self._columns = 0
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(6)
-
-    def show_facts(self, facts: tuple[Fact, ...]) -> None:
-        if facts != self._facts:
-            self._facts = facts
-            self._fill()
-        self.setVisible(bool(facts))
+        self._parts = parts
+        self.box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self.box.setContentsMargins(0, 0, 0, 0)
+        self.box.setSpacing(_MARGIN)
+        for part in parts:  # halves, whatever each would like
+            part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
+            self.box.addWidget(part, 1)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
 
     @property
-    def text(self) -> str:
-        return " · ".join(f"{fact.name} {fact.value}" for fact in self._facts)
+    def has_any(self) -> bool:
+        return any(not part.isHidden() for part in self._parts)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if self._fitting() != self._columns:
-            self._fill()
+    @property
+    def least_height(self) -> int:
+        """Side by side."""
+        needs = (part.minimumSizeHint().height() for part in self._parts if not part.isHidden())
+        return max(_LEAST_SEEN, *needs, 0) if self.has_any else 0
 
-    def _fitting(self) -> int:
-        """In rows of the same length."""
-        room = max(1, self.width() // _FACT_WIDTH)
-        rows = -(-len(self._facts) // room)
-        return max(1, -(-len(self._facts) // max(1, rows)))
+    def arrange(self, width: int, height: int) -> None:
+        directions = QBoxLayout.Direction
+        is_high = height > max(width * _HIGH, 2 * self.least_height + _MARGIN)
+        self.box.setDirection(directions.TopToBottom if is_high else directions.LeftToRight)
 
-    def _fill(self) -> None:
-        while (item := self._grid.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
-        for column in range(self._grid.columnCount()):
-            self._grid.setColumnStretch(column, 0)
-        self._columns = self._fitting()
-        for place, fact in enumerate(self._facts):
-            cell = QWidget()
-            lines = QVBoxLayout(cell)
-            lines.setContentsMargins(0, 0, 0, 0)
-            lines.setSpacing(0)
-            value = eliding_label(fact.value)
-            value.setFont(self._theme.mono_font(13))
-            lines.addWidget(eliding_label(fact.name, "caption"))
-            lines.addWidget(value)
-            cell.setToolTip(fact.tip or f"{fact.name}: {fact.value}")
-            self._grid.addWidget(cell, place // self._columns, place % self._columns)
-        for column in range(self._columns):
-            self._grid.setColumnStretch(column, 1)
+    def hasHeightForWidth(self) -> bool:
+        return False
+
+    def sizeHint(self) -> QSize:
+        return QSize(0, self.least_height)
+
+
+class Body(QWidget):
+    """What scrolls in a low window."""
+
+    changed = Signal()  # something in it needs another height
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.changed.emit()
+        return done
 
 
 class OutcomePage(StagePage):
@@ -117,7 +116,11 @@ class OutcomePage(StagePage):
         self._run_id = ""
         self._findings = Findings(None, None)
         self._has_read = False
+        self._metrics: list[MetricInfo] = []
+        self._knows_metrics = False
         self._reading: Task | None = None
+        self._measuring: Task | None = None
+        self._reading_log: Task | None = None
         # Whoever passes many runs with the arrow keys waits for none of them.
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -132,9 +135,10 @@ class OutcomePage(StagePage):
         self.note = label("", "caption")
         for words in (self.headline, self.solved, self.note):
             words.setWordWrap(True)
-        self.best, self.curve = BestEpisode(workbench), ReturnCurve(workbench)
-        for part in (self.best, self.curve):  # halves, whatever each would like
-            part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
+        self.best, self.curve = BestEpisode(workbench), MetricCurve(workbench)
+        self.seen = Seen(self.best, self.curve)
+        self.log_title = label("last lines of its log", "caption")
+        self.log = LogTail("outcome-log")
         self.facts = FactRow(workbench)
         self.buttons: dict[RunAction, QPushButton] = {}
         self._lay_out()
@@ -158,8 +162,9 @@ class OutcomePage(StagePage):
         self._is_open = False
         self._run_id = ""
         self._pause.stop()
-        if self._reading is not None:
-            self._reading.cancel()
+        for task in (self._reading, self._measuring, self._reading_log):
+            if task is not None:
+                task.cancel()
         self.best.leave()
         self.curve.leave()
 
@@ -177,9 +182,11 @@ class OutcomePage(StagePage):
         if self._state.leading_id != self._run_id:
             self._run_id = self._state.leading_id
             self._findings = Findings(None, None)
-            self._has_read = False
+            self._has_read = self._knows_metrics = False
+            self._metrics = []
             self.note.setText("")
             self.note.hide()
+            self._show_log(())
             self.curve.leave()
             record = self._record
             has_episodes = record is not None and may_have_episodes(record)
@@ -199,8 +206,9 @@ class OutcomePage(StagePage):
 
     def _read(self) -> None:
         """What the daemon knows beyond the record."""
-        if self._reading is not None:
-            self._reading.cancel()
+        for task in (self._reading, self._measuring, self._reading_log):
+            if task is not None:
+                task.cancel()
         record = self._record
         if record is None or not self._is_open:
             return
@@ -209,9 +217,10 @@ class OutcomePage(StagePage):
             self.best.show()  # its last episodes may have become known just now
             self._arrange()
             self.best.show_run(self._run_id)
-        threshold = self._threshold(record)
-        self.curve.show_run(self._run_id, threshold)
-        self.curve.refresh(self._run_id)
+        threshold, run_id = self._threshold(record), self._run_id
+        self._measuring = self._workbench.bridge.ask(
+            lambda client: client.metrics(run_id), self._on_metrics, lambda error: None
+        )
         self._reading = self._workbench.bridge.ask(
             lambda client: _read_findings(client, record, threshold),
             self._on_findings,
@@ -226,17 +235,17 @@ class OutcomePage(StagePage):
         able = worker.capabilities if worker else None
         can_resume = not problem_of(RunAction.RESUME, record, able)
         failure = failure_text(record, can_resume)
-        text = outcome_text(record, able, *self._findings)
+        text = outcome_text(record, able, *self._findings, self._metrics)
         self._name.setText(record.run_name)
         self._name.setToolTip(record.run_name)
         self._badge.show_word(state_word(record))
         self.failure_card.show_failure(record.run_id, failure)
-        self._arrange()
         self.headline.setText(text.headline)
         self.solved.setText(text.solved)
         self.solved.setVisible(bool(text.solved))
         self.facts.show_facts(text.facts)
         self._show_actions(text, failure.offers if failure else ())
+        self._arrange()
 
     def _show_actions(self, text: OutcomeText, already: tuple[RunAction, ...]) -> None:
         """Those that the failure card does not offer already."""
@@ -247,12 +256,10 @@ class OutcomePage(StagePage):
         }
         if list(offered) != list(self.buttons):
             for old in self.buttons.values():
-                self._actions.removeWidget(old)
                 old.hide()
                 old.deleteLater()
             self.buttons = {action: self._button(action) for action in offered}
-            for place, button in enumerate(self.buttons.values()):
-                self._actions.insertWidget(place, button)
+            self._actions.show_buttons(self.buttons.values())
         for action, title in offered.items():
             self.buttons[action].setText(title)
 
@@ -301,15 +308,45 @@ class OutcomePage(StagePage):
         self._findings = findings
         self._refresh()
 
+    def _on_metrics(self, metrics: list[MetricInfo]) -> None:
+        """The curve is of what matters most; what solves the environment is a return."""
+        self._metrics, self._knows_metrics = metrics, True
+        record, metric = self._record, drawn_metric(metrics)
+        if record is None or not metric:
+            self._on_curve(False)
+        else:
+            threshold = self._threshold(record) if is_return(metric) else None
+            self.curve.show_run(self._run_id, metric, threshold)
+            self.curve.refresh(self._run_id)
+        self._refresh()
+
     def _on_no_episode(self, why: str) -> None:
         """The curve has the room, then."""
         self.best.hide()
         self.note.setText(why)
         self.note.setVisible(bool(why))
+        self._read_log()
         self._arrange()
 
     def _on_curve(self, has_curve: bool) -> None:
         self.curve.setVisible(has_curve)
+        self._read_log()
+        self._arrange()
+
+    def _read_log(self) -> None:
+        """Of a run with nothing else to be seen. One that failed shows it in its card."""
+        record, run_id = self._record, self._run_id
+        is_bare = self._knows_metrics and not self.seen.has_any
+        if not is_bare or record is None or record.failure is not None:
+            self._show_log(())
+            return
+        self._reading_log = self._workbench.bridge.ask(
+            lambda client: last_lines(client, run_id), self._show_log, lambda error: None
+        )
+
+    def _show_log(self, lines: tuple[str, ...]) -> None:
+        self.log.show_lines(lines)
+        self.log_title.setVisible(bool(lines))
         self._arrange()
 
     def _threshold(self, record: RunRecord) -> float | None:
@@ -327,45 +364,84 @@ class OutcomePage(StagePage):
         heading.setSpacing(8)
         heading.addWidget(self._name, 1)
         heading.addWidget(self._badge)
-        self._seen = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._seen.setSpacing(12)
-        self._seen.addWidget(self.best, 1)
-        self._seen.addWidget(self.curve, 1)
-        self._actions = QHBoxLayout()
-        self._actions.setSpacing(8)
-        self._actions.addStretch(1)
+        self._actions = ButtonFlow()
         words = QVBoxLayout()
         words.setSpacing(4)
         for widget in (self.headline, self.solved, self.note):
             words.addWidget(widget)
-        body = self._body = QVBoxLayout()
-        body.setContentsMargins(12, 0, 12, 12)
-        body.setSpacing(10)
+        self._body = Body()
+        body = self._body_layout = QVBoxLayout(self._body)
+        body.setContentsMargins(_MARGIN, 0, _MARGIN, _MARGIN)
+        body.setSpacing(_SPACING)
         body.addLayout(words)
         body.addWidget(self.failure_card)
-        body.addLayout(self._seen, 1)
-        self._rest = QWidget()
-        body.addWidget(self._rest, 1)
+        body.addWidget(self.seen, 1)
+        body.addWidget(self.log_title)
+        body.addWidget(self.log)
         body.addWidget(self.facts)
         body.addLayout(self._actions)
+        self._rest = QWidget()  # what is to be done next is below what there is to see
+        body.addWidget(self._rest, 1)
+        self._scroll = QScrollArea()
+        self._scroll.setAccessibleName("What came of the run")
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its buttons take it, and scroll it
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self._body)
+        self._body.changed.connect(self._arrange)
         # The heading is where that of the live page is: nothing moves when a run ends.
         heading.setContentsMargins(12, 8, 12, 8)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(heading)
-        layout.addLayout(body, 1)
+        layout.addWidget(self._scroll, 1)
 
     def _arrange(self) -> None:
-        directions = QBoxLayout.Direction
-        is_high = self.height() - _WORDS_HEIGHT > self.width() * _HIGH
-        self._seen.setDirection(directions.TopToBottom if is_high else directions.LeftToRight)
-        # Without anything to see, a failure has the room; other words stay together at the top.
-        is_bare = self.best.isHidden() and self.curve.isHidden()
-        self.failure_card.set_roomy(is_bare)
-        self._body.setStretchFactor(self.failure_card, 1 if is_bare else 0)
-        self._body.setStretchFactor(self._seen, 0 if is_bare else 1)
-        self._rest.setVisible(is_bare and self.failure_card.isHidden())
+        """Shares what the words, numbers and buttons leave of the height."""
+        view = self._scroll.maximumViewportSize()
+        width = view.width() - 2 * _MARGIN
+        self.facts.fit(width)
+        is_failed = not self.failure_card.isHidden()
+        tail = self.failure_card.tail if is_failed else self.log
+        lines = Lines() if tail.isHidden() else Lines(tail.least_height, tail.whole_height)
+        least_seen = self.seen.least_height
+        self.seen.setMinimumHeight(least_seen)
+        room = view.height() - self._words_height(view.width(), tail)
+        # With what is to be seen comes the distance to the next part.
+        needed = least_seen + _SPACING if least_seen else 0
+        share = shares(room, lines, needed, gives_way=is_failed)
+        tail.setFixedHeight(max(1, share.lines))
+        self.seen.arrange(width, share.seen - _SPACING)
+        self.seen.setVisible(bool(share.seen))
+        self._rest.setVisible(not share.seen)
+
+    def _words_height(self, width: int, tail: LogTail) -> int:
+        """Of everything but the lines of the log and what is to be seen."""
+        for part in (self.failure_card, self.seen, self.facts):
+            if (layout := part.layout()) is not None:
+                layout.activate()  # what was set just now counts
+        height = self._body_layout.totalHeightForWidth(width)
+        if not tail.isHidden():
+            height -= tail.minimumHeight()
+        if not self.seen.isHidden():
+            height -= self.seen.minimumHeight() + _SPACING
+        elif not self._rest.isHidden():
+            height -= _SPACING
+        return height
+
+
+async def last_lines(client: AsyncTrainerClient, run_id: str) -> tuple[str, ...]:
+    """Of everything the run has printed."""
+    kept = LogLines(_LAST_LINES)
+    chunks = client.stream_log(run_id, tail_lines=_LAST_LINES)
+    try:
+        async for chunk in chunks:
+            kept.feed(chunk.stream, chunk.data)
+    finally:
+        await chunks.aclose()
+    kept.finish()
+    return tuple(line.text for line in kept.lines)
 
 
 async def _read_findings(

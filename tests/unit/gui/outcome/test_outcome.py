@@ -8,10 +8,17 @@ import pytest
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.events import EpisodeSummary
+from mosaic.contracts.metrics import MetricInfo
 from mosaic.contracts.run_record import Lineage, LineageKind, Progress
 from mosaic.contracts.run_state import FailureKind, Outcome
 from mosaic.front.solving import MOST_EPISODES, Solved
-from mosaic.gui.outcome.model.outcome import Threshold, headline, outcome_text, solved_sentence
+from mosaic.gui.outcome.model.outcome import (
+    Threshold,
+    drawn_metric,
+    headline,
+    outcome_text,
+    solved_sentence,
+)
 from mosaic.gui.state.possible_actions import RunAction
 from tests.unit.gui.run_samples import failed, over
 
@@ -86,3 +93,20 @@ def test_only_what_is_possible_is_offered() -> None:
     )
     nothing = failed(1, FailureKind.EXIT_CODE, progress=Progress(), checkpoint_uri="")
     assert outcome_text(nothing, able).actions == (RunAction.EDIT,)
+
+
+def test_a_failed_run_is_not_called_unsolved() -> None:
+    ended = failed(1, FailureKind.EXIT_CODE, progress=PROGRESS)
+    assert not outcome_text(ended, None, None, Threshold(475.0)).solved
+    assert outcome_text(over(1, progress=PROGRESS), None, None, Threshold(475.0)).solved
+
+
+def test_without_steps_the_numbers_are_what_it_measured() -> None:
+    loss, rate = MetricInfo("val_loss", 5, 0, 4, 0.25), MetricInfo("rate", 1, 0, 0, 3.0)
+    plain = over(1, progress=Progress(), checkpoint_uri="", exit_code=0)
+    facts = {
+        fact.name: fact.value for fact in outcome_text(plain, None, metrics=[rate, loss]).facts
+    }
+    assert facts == {"val loss": "0.25", "rate": "3"}
+    assert [fact.name for fact in outcome_text(plain, None).facts] == ["exit code"]
+    assert drawn_metric([rate, loss]) == "val_loss" and not drawn_metric([rate])

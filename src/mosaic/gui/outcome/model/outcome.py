@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.events import EpisodeSummary
-from mosaic.contracts.metrics import EPISODES_IN_MEAN, MEAN_RETURN_NAME
+from mosaic.contracts.metrics import EPISODES_IN_MEAN, MEAN_RETURN_NAME, MetricInfo
 from mosaic.contracts.run_record import LineageKind, Progress, RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.front.human import amount, count, decimal, duration
 from mosaic.front.run_words import elapsed_s, speed_of
 from mosaic.front.solving import MOST_EPISODES, Solved
+from mosaic.gui.charts.model.metrics import ranked, title_of
+from mosaic.gui.charts.model.number_texts import value_text
 from mosaic.gui.state.possible_actions import RunAction, problem_of
 
 # What is offered below, in this order, as far as it is possible.
@@ -24,6 +27,7 @@ ACTION_TITLES = {
     RunAction.RESUME: "Resume",
     RunAction.EDIT: "Train again…",
 }
+_MOST_MEASURED = 4
 _AGAIN = "Run again…"  # where nothing was trained
 _NO_TRAINING = (LineageKind.EVALUATED, LineageKind.PLAYED)
 # As the daemon calls it when a person presses Stop.
@@ -61,13 +65,16 @@ def outcome_text(
     capabilities: WorkerCapabilities | None,
     best: EpisodeSummary | None = None,
     threshold: Threshold | None = None,
+    metrics: Sequence[MetricInfo] = (),
 ) -> OutcomeText:
     is_training = not _is_no_training(record)
+    # A run that failed has another trouble than that it is not solved.
+    is_about_solving = is_training and record.outcome is not Outcome.FAILED
     actions = tuple(action for action in _OFFERED if not problem_of(action, record, capabilities))
     return OutcomeText(
         headline=headline(record),
-        solved=solved_sentence(record, threshold) if threshold and is_training else "",
-        facts=tuple(_facts(record, best)),
+        solved=solved_sentence(record, threshold) if threshold and is_about_solving else "",
+        facts=tuple(_facts(record, best, metrics) or _ended(record)),
         actions=actions,
         titles=tuple(_title(action, is_training) for action in actions),
     )
@@ -101,7 +108,9 @@ def solved_sentence(record: RunRecord, threshold: Threshold) -> str:
     return f"Not solved: that takes a mean of {needed}, and it ended at {decimal(mean)}."
 
 
-def _facts(record: RunRecord, best: EpisodeSummary | None) -> list[Fact]:
+def _facts(
+    record: RunRecord, best: EpisodeSummary | None, metrics: Sequence[MetricInfo]
+) -> list[Fact]:
     progress = record.progress
     facts = []
     if progress.steps or progress.total_steps:
@@ -122,6 +131,8 @@ def _facts(record: RunRecord, best: EpisodeSummary | None) -> list[Fact]:
                 f"Episode {count(best.episode_index)}, {amount(best.steps, 'step')}",
             )
         )
+    if not progress.episodes:
+        facts += _measured(metrics)
     if speed := speed_of(record):
         facts.append(Fact("steps/s overall", decimal(speed)))
     if progress.steps or record.checkpoint_uri:
@@ -131,6 +142,25 @@ def _facts(record: RunRecord, best: EpisodeSummary | None) -> list[Fact]:
             else Fact("checkpoint", "none", "Nothing to evaluate or to resume from")
         )
     return facts
+
+
+def _measured(metrics: Sequence[MetricInfo]) -> list[Fact]:
+    """Where the metrics of a run without episodes ended."""
+    last = {metric.name: metric.last_value for metric in metrics}
+    return [
+        Fact(title_of(name), value_text(last[name]), f"{name}: the last value")
+        for name in ranked(last)[:_MOST_MEASURED]
+    ]
+
+
+def _ended(record: RunRecord) -> list[Fact]:
+    return [] if record.exit_code is None else [Fact("exit code", str(record.exit_code))]
+
+
+def drawn_metric(metrics: Sequence[MetricInfo]) -> str:
+    """The one that matters most and makes a curve; empty where none does."""
+    names = ranked(metric.name for metric in metrics if metric.points > 1)
+    return names[0] if names else ""
 
 
 def _steps(progress: Progress) -> Fact:

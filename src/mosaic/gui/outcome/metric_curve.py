@@ -1,4 +1,4 @@
-"""ReturnCurve: the learning curve of one run, small, with what counts as solved."""
+"""MetricCurve: what matters most of what one run measured, small, with what counts as solved."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _OPTIONS = ChartOptions(seeds_as_band=False)
 _LOWEST = 90
 
 
-class ReturnCurve(QWidget):
+class MetricCurve(QWidget):
     arrived = Signal(bool)  # whether there is a curve
 
     def __init__(self, workbench: Workbench) -> None:
         super().__init__()
-        self.setObjectName("return-curve")
+        self.setObjectName("metric-curve")
         self._workbench = workbench
         self._threshold: float | None = None
         self._picture: ChartPicture | None = None
@@ -39,8 +39,9 @@ class ReturnCurve(QWidget):
         layout.addWidget(self.plot)
         workbench.theme.changed.connect(self._show)
 
-    def show_run(self, run_id: str, threshold: float | None) -> None:
+    def show_run(self, run_id: str, metric: str, threshold: float | None) -> None:
         state = self._workbench.state
+        self._feed.set_metric(metric)
         if threshold != self._threshold:
             self._threshold = threshold
             self._show()
