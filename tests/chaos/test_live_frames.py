@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import psutil
 import pytest
 
+from mosaic.contracts.run_files import LiveRecord
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.viewer import Viewer
 from mosaic.files import read_json
@@ -142,7 +143,8 @@ def kill_victim(daemon: ChaosDaemon, trial: Trial) -> bool:
         was_killed = trial.viewers[-1].was_killed
         trial.viewers.append(FramesProcess(daemon, trial.run_id))
         return was_killed
-    live = daemon.live(trial.run_id)
+    live = wait_until(lambda: newest_live(daemon, trial.run_id), 60, "a run host")
+    assert live is not None
     if trial.victim in (WORKER, HOST):
         return send_signal(live.worker if trial.victim == WORKER else live.host, signal.SIGKILL)
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -151,6 +153,17 @@ def kill_victim(daemon: ChaosDaemon, trial: Trial) -> bool:
         child.kill()
         return True
     return False
+
+
+def newest_live(daemon: ChaosDaemon, run_id: str) -> LiveRecord | None:
+    """Of whichever attempt began: a daemon that is killed before it has started the first one
+    leaves that to the next daemon, which makes another.
+    """
+    folders = daemon.attempt(run_id).live.parents[1].glob("[0-9]*")
+    for number in sorted((int(path.name) for path in folders), reverse=True):
+        if found := read_json(daemon.attempt(run_id, number).live):
+            return LiveRecord.from_dict(found)
+    return None
 
 
 def environment_process(worker_pid: int) -> psutil.Process | None:
