@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
@@ -13,7 +14,7 @@ from mosaic.gui.shell.model.dock_sizes import DockSizes, dock_sizes
 from mosaic.gui.state.targets import Page
 from tests.gui.conftest import WAIT_MS
 
-SMALL, LARGE = (1280, 800), (2560, 1440)
+NARROW, SMALL, LARGE = (900, 700), (1280, 800), (2560, 1440)
 
 
 def sizes(application: Application) -> DockSizes:
@@ -32,6 +33,32 @@ def test_panels_grow_and_shrink_with_the_window(lonely: Application, qtbot: QtBo
         lonely.window.resize(width, height)
         wanted = dock_sizes(width, height)
         qtbot.waitUntil(partial(has_sizes, lonely, wanted), timeout=WAIT_MS)
+
+
+def test_a_window_that_was_narrow_has_room_for_its_curves_again(
+    lonely: Application, qtbot: QtBot
+) -> None:
+    window = lonely.window
+    for wide in (SMALL, LARGE):
+        window.resize(*NARROW)
+        qtbot.waitUntil(lambda: window.folding.is_narrow, timeout=WAIT_MS)
+        qtbot.waitUntil(lambda: not window.tabs_dock.isVisible(), timeout=WAIT_MS)
+        window.resize(*wide)
+        wanted = dock_sizes(*wide)
+        qtbot.waitUntil(partial(has_room_at_the_right, lonely, wanted), timeout=WAIT_MS)
+        header = window.header
+        parts = [header.search_button, header.daemon, header.cpus, header.disk]
+        qtbot.waitUntil(lambda parts=parts: stand_apart(parts), timeout=WAIT_MS)  # type: ignore[misc]
+
+
+def has_room_at_the_right(application: Application, wanted: DockSizes) -> bool:
+    return sizes(application)[1:] == wanted[1:]
+
+
+def stand_apart(parts: list[QWidget]) -> bool:
+    """In a row, none upon another."""
+    boxes = sorted((part.geometry() for part in parts), key=lambda box: box.left())
+    return all(one.right() < two.left() for one, two in pairwise(boxes))
 
 
 def test_a_panel_that_was_dragged_keeps_its_size(lonely: Application, qtbot: QtBot) -> None:

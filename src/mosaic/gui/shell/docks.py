@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-from mosaic.gui.shell.model.dock_sizes import DockSizes, adjusted_sizes, dock_sizes
+from mosaic.gui.shell.model.dock_sizes import DockSizes, adjusted_sizes, dock_sizes, is_narrow
 from mosaic.gui.shell.pop_outs import PoppedWindow
 
 _RESIZE = QEvent.Type.Resize
@@ -24,6 +24,8 @@ class DockShares(QObject):
         self._left, self._right, self._bottom = left, right, bottom
         self._settled = window.size()
         self._now = dock_sizes(window.width(), window.height())
+        # Before the window became narrow: the sizes it had, and those it had been given.
+        self._unfolded: tuple[DockSizes, DockSizes] | None = None
         self._give(self._now)
         for dock in (left, right, bottom):
             dock.installEventFilter(self)
@@ -38,6 +40,11 @@ class DockShares(QObject):
         """The window has this size now."""
         before = dock_sizes(self._settled.width(), self._settled.height())
         after = dock_sizes(size.width(), size.height())
+        was_narrow = is_narrow(self._settled.width())
+        if is_narrow(size.width()) and not was_narrow:
+            self._unfolded = self._now, before
+        elif was_narrow and not is_narrow(size.width()) and self._unfolded is not None:
+            self._now, before = self._unfolded
         self._settled = size
         self._give(adjusted_sizes(self._now, before, after))
 

@@ -231,6 +231,8 @@ class MainWindow(QMainWindow):
         # Not by their places: a menu that has no room has none.
         texts = (bar.fontMetrics().horizontalAdvance(action.text()) for action in bar.actions())
         header.fit(self.width() - sum(width + _BESIDE_MENU for width in texts) - 2 * _EDGE)
+        # The bar gives its corner a new place only when it is resized itself.
+        QCoreApplication.sendEvent(bar, QResizeEvent(bar.size(), bar.size()))
 
     def _show_doctor(self) -> None:
         from mosaic.gui.welcome.page import WelcomePage
