@@ -37,6 +37,19 @@ def free_name(wanted: str, taken: Iterable[str]) -> str:
     return f"{wanted}{MARK}{max([1, *numbers]) + 1}"
 
 
+def named_apart(names: Iterable[str]) -> list[str]:
+    """What `free_name` gives one after the other, in time that grows with their number alone."""
+    given: dict[str, None] = {}
+    highest: dict[str, int] = {}  # number after a name that is taken
+    for wanted in names:
+        name = f"{wanted}{MARK}{highest.get(wanted, 1) + 1}" if wanted in given else wanted
+        given[name] = None
+        base, _, number = name.rpartition(MARK)
+        if found := _number(f"{MARK}{number}"):
+            highest[base] = max(highest.get(base, 1), found)
+    return list(given)
+
+
 def _number(suffix: str) -> int:
     is_numbered = suffix.startswith(MARK) and _NUMBER.fullmatch(suffix[1:])
     return int(suffix[1:]) if is_numbered else 0

@@ -29,8 +29,8 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Setting]:
     for name, value in _leaves(worker_settings(config), ""):
         if len(found) == MOST_SETTINGS:
             break
-        is_shown = name and len(name) <= LONGEST_NAME and not is_secret_name(name.split(".")[-1])
-        if is_shown:
+        is_secret = any(is_secret_name(part) for part in name.split("."))
+        if name and len(name) <= LONGEST_NAME and not is_secret:
             found.setdefault(name, _plain(value))
     return found
 

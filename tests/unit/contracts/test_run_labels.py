@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from mosaic.contracts.run_labels import (
@@ -11,6 +13,7 @@ from mosaic.contracts.run_labels import (
     MAX_TAGS,
     LabelChange,
     free_name,
+    named_apart,
     note_problem,
     tags_in,
     tags_problem,
@@ -37,6 +40,17 @@ def test_a_name_that_is_taken_gets_the_next_number(
     wanted: str, taken: list[str], name: str
 ) -> None:
     assert free_name(wanted, taken) == name
+
+
+def test_many_runs_are_named_apart_as_one_after_the_other_would_be() -> None:
+    words = random.Random(0).choices(
+        ["a", "a#2", "a#3", "a#2#2", "a#01", "b", "a#9", "#", ""], k=400
+    )
+    one_by_one: list[str] = []
+    for word in words:
+        one_by_one.append(free_name(word, one_by_one))
+    assert named_apart(words) == one_by_one
+    assert len(set(one_by_one)) == len(words)
 
 
 def test_a_numbered_seed_still_belongs_to_its_group() -> None:

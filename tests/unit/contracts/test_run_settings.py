@@ -52,3 +52,8 @@ def test_values_read_as_people_write_them() -> None:
     assert [setting_text(value) for value in values] == [
         *("none", "yes", "500,000", "0.0003", "1e-08", "tanh")
     ]
+
+
+def test_what_a_name_calls_secret_is_left_out_with_all_it_holds() -> None:
+    given = {"api_key": "x", "password": {"first": "x"}, "learning_rate": 0.1}
+    assert settings_of(config_of(given)) == {"learning_rate": 0.1}

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from mosaic import sqlite_migrations
-from mosaic.contracts.run_labels import free_name
+from mosaic.contracts.run_labels import named_apart
 from mosaic.daemon.registry.rows import SqlValue, row_checksum
 from mosaic.errors import CorruptStoreError, StoreError
 from mosaic.sqlite_migrations import statements_of, version_of
@@ -83,13 +83,14 @@ def migrate(connection: sqlite3.Connection, target: int | None = None) -> None:
 
 def _name_apart(connection: sqlite3.Connection) -> None:
     """Runs of one name get the numbers they would have got, in the order of submission."""
-    rows = connection.execute("SELECT run_id, run_name FROM runs ORDER BY created_at, run_id")
-    taken: set[str] = set()
-    for run_id, name in rows.fetchall():
-        unique = free_name(name, taken) if name in taken else name
-        taken.add(unique)
-        if unique != name:
-            connection.execute("UPDATE runs SET run_name = ? WHERE run_id = ?", (unique, run_id))
+    rows = connection.execute(
+        "SELECT run_id, run_name FROM runs ORDER BY created_at, run_id"
+    ).fetchall()
+    unique = named_apart(name for _, name in rows)
+    connection.executemany(
+        "UPDATE runs SET run_name = ? WHERE run_id = ?",
+        [(new, run_id) for (run_id, old), new in zip(rows, unique, strict=True) if new != old],
+    )
     _renew_checksums(connection)
 
 
