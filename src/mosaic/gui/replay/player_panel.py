@@ -113,9 +113,9 @@ class PlayerPanel(QWidget):
         self._after_change()
 
     def show_picture(self, shown: StepDrawn) -> None:
-        self._waiting.discard(self.main)
-        self.main.show_picture(shown)
-        if not self.has_beside and shown.step.index < self.player.step:
+        self._show_picture(self.main, shown)
+        # A picture asked for before the last move says nothing about where the episode ends.
+        if not self.has_beside and shown.step.index < min(shown.wanted, self.player.step):
             self.player.end_at(shown.step.index)
             self._after_change()
 
@@ -144,8 +144,7 @@ class PlayerPanel(QWidget):
         self._after_change()
 
     def show_beside_picture(self, shown: StepDrawn) -> None:
-        self._waiting.discard(self.beside)
-        self.beside.show_picture(shown)
+        self._show_picture(self.beside, shown)
 
     def show_beside_message(self, title: str, text: str) -> None:
         self._waiting.discard(self.beside)
@@ -263,6 +262,11 @@ class PlayerPanel(QWidget):
         self.transport.show_extremes(
             steps.lowest if steps else None, steps.highest if steps else None
         )
+
+    def _show_picture(self, screen: EpisodeScreen, shown: StepDrawn) -> None:
+        if shown.wanted == self.player.step:
+            self._waiting.discard(screen)
+        screen.show_picture(shown)
 
     def _show_place(self) -> None:
         step = self.player.step

@@ -38,6 +38,7 @@ class SimulationBegan:
 
 @dataclass(frozen=True)
 class StepDrawn:
+    wanted: int  # the step that was asked for; the episode may have ended before it
     step: SimulatedStep
     image: QImage
     difference: str
@@ -124,7 +125,7 @@ class SimulationThread:
             seen = max(seen, simulation.step.index)
             if wanted is not None:
                 image = to_image(picture)
-                self._say(StepDrawn(simulation.step, image, simulation.difference, seen))
+                self._say(StepDrawn(wanted, simulation.step, image, simulation.difference, seen))
 
     def _say(self, event: SimulationEvent) -> None:
         with self._changed:
