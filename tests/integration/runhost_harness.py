@@ -19,7 +19,7 @@ from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
 from mosaic.files import read_json
 from mosaic.processes import stat_fields
 from mosaic.runhost.attempt_processes import kill_leftovers
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
 RUN_HOST = (sys.executable, "-I", "-S", str(SOURCE / "mosaic" / "runhost" / "__main__.py"))
@@ -88,18 +88,18 @@ class HostedRun:
         host.stdin.close()
         return host
 
-    def live(self, timeout_s: float = 10.0) -> LiveRecord:
+    def live(self, timeout_s: float = PATIENCE_S) -> LiveRecord:
         data: Any = wait_until(lambda: read_json(self.attempt.live), timeout_s, "live.json")
         return LiveRecord.from_dict(data)
 
-    def exit(self, timeout_s: float = 20.0) -> ExitRecord:
+    def exit(self, timeout_s: float = PATIENCE_S) -> ExitRecord:
         """The exit record, once the host is gone as well."""
         data: Any = wait_until(lambda: read_json(self.attempt.exit), timeout_s, "exit.json")
         for host in self.hosts:
-            host.wait(5)
+            host.wait(PATIENCE_S)
         return ExitRecord.from_dict(data)
 
-    def run(self, timeout_s: float = 20.0) -> ExitRecord:
+    def run(self, timeout_s: float = PATIENCE_S) -> ExitRecord:
         self.start()
         return self.exit(timeout_s)
 
@@ -130,7 +130,7 @@ class HostedRun:
     def clean_up(self) -> None:
         for host in self.hosts:
             host.kill()
-            host.wait(5)
+            host.wait(PATIENCE_S)
         kill_leftovers(self.attempt, self.spec.run_id, self.spec.attempt)
         self._sockets.cleanup()
 

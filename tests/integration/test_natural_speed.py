@@ -20,7 +20,6 @@ from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 60.0
 TRAINING = {
     "algo": "ppo",
     "env_id": "CartPole-v1",
@@ -57,7 +56,7 @@ def newest(daemon: DaemonHarness, run_id: str, after: int = -1) -> EpisodeRecord
             return recording if not recording.problem and episode.episode_index > after else None
         return None
 
-    return wait_until(found, WAIT_S)
+    return wait_until(found)
 
 
 def assert_consecutive(steps: list[StretchStep]) -> None:
@@ -100,9 +99,9 @@ def test_it_waits_while_nobody_takes_its_pictures_and_is_gone_when_killed(
         pictures = player.play(recording)
         next(pictures)
         waits = (psutil.STATUS_SLEEPING, psutil.STATUS_DISK_SLEEP)
-        wait_until(lambda: psutil.Process(player.pid).status() in waits, WAIT_S)
+        wait_until(lambda: psutil.Process(player.pid).status() in waits)
         player.kill()
-        wait_until(lambda: is_gone(player.pid), WAIT_S)
+        wait_until(lambda: is_gone(player.pid))
 
 
 _OWNER = """
@@ -132,4 +131,4 @@ def test_it_ends_with_an_owner_that_is_killed(daemon: DaemonHarness, run_id: str
             assert not is_gone(pid)
         finally:
             os.kill(owner.pid, signal.SIGKILL)
-    wait_until(lambda: is_gone(pid), WAIT_S)
+    wait_until(lambda: is_gone(pid))

@@ -23,6 +23,7 @@ from mosaic.gui.runs.model.rows import return_text, row_of, speed_text
 from mosaic.gui.state.live_watch import LiveFrames, Tile
 from mosaic.gui.state.runs_state import RunColours, RunsState
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
+from tests.waiting import PATIENCE_S
 
 KINDS = ("baseline", "cleanrl", "script")
 SCRIPT = """
@@ -70,7 +71,12 @@ def runs(daemon: DaemonHarness, tmp_path_factory: pytest.TempPathFactory) -> dic
 def said(daemon: DaemonHarness, *words: str) -> str:
     command = [sys.executable, "-m", "mosaic.cli", *words]
     done = subprocess.run(
-        command, env=daemon.environment, capture_output=True, text=True, timeout=60, check=False
+        command,
+        env=daemon.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -139,7 +139,7 @@ def test_a_hanging_environment_is_given_up(what: str) -> None:
     with Simulation(misbehaving(what), answer_wait_s=0.5) as simulation:
         with pytest.raises(WorkerError, match=r"did not answer for 0.5 s; .*about to hangs"):
             simulation.seek(4)
-        wait_until(lambda: is_gone(simulation.pid), 5, "the end of the simulator")
+        wait_until(lambda: is_gone(simulation.pid), what="the end of the simulator")
         assert simulation.verify().kind == "impossible"
 
 
@@ -169,7 +169,7 @@ def test_what_the_environment_starts_ends_with_it() -> None:
     with Simulation(misbehaving("starts", at=0)) as simulation:
         child = int(simulation.moments()[1].reward)
         assert not is_gone(child)
-    wait_until(lambda: is_gone(child), 5, "the end of the environment's child")
+    wait_until(lambda: is_gone(child), what="the end of the environment's child")
 
 
 @pytest.mark.parametrize("what", ["hangs", "hangs_in_c"])
@@ -192,7 +192,7 @@ simulation.seek(4)
         assert not is_gone(simulator)
         owner.kill()
         owner.wait()
-    wait_until(lambda: is_gone(simulator), 5, "the end of the simulator")
+    wait_until(lambda: is_gone(simulator), what="the end of the simulator")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from mosaic.analytics.optuna.reader import open_studies
 from mosaic.errors import StoreError
 from tests.daemon_harness import DaemonHarness
 from tests.unit.analytics.optuna_samples import open_storage
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 pytest.importorskip("optuna")
 
@@ -125,7 +125,7 @@ def test_the_study_of_a_watched_script_is_found_and_followed(daemon: DaemonHarne
     assert record.outcome == "succeeded", record
     assert record.manifest["optuna_db_path"].endswith("found.db")
     table = mosaic(daemon, "trials", run_id)
-    out, complaints = table.communicate(timeout=30)
+    out, complaints = table.communicate(timeout=PATIENCE_S)
     assert table.returncode == 0, complaints
     assert "4 trials: 4 complete" in out and out.count("best") == 1
 
@@ -136,7 +136,7 @@ def test_the_study_of_a_watched_script_is_found_and_followed(daemon: DaemonHarne
         assert [trial["number"] for trial in seen] == [0, 1, 2, 3]
         assert sum(trial["is_best"] for trial in seen) == 1
         following.send_signal(signal.SIGINT)
-        assert following.wait(15) == 0
+        assert following.wait(PATIENCE_S) == 0
     finally:
         following.kill()
         following.communicate()
@@ -149,7 +149,7 @@ def test_a_manifest_follows_its_run(daemon: DaemonHarness) -> None:
     def manifest() -> dict[str, Any]:
         return daemon.client.get_run(run_id).manifest
 
-    running = wait_until(lambda: manifest() if manifest().get("bundle") else None, 20)
+    running = wait_until(lambda: manifest() if manifest().get("bundle") else None)
     assert running is not None
     assert (running["status"], running["attempt"]) == ("running", 1)
     assert running["bundle"]["distribution"] == "mosaic-rl"
