@@ -94,7 +94,7 @@ def broken_and_restarted(
     for run_id, record in before_stop.items():
         if not record.is_over:
             harness.client.stop_run(run_id, grace_s=0)
-    final |= {run_id: harness.wait_over(run_id, 60) for run_id in live.values()}
+    final |= {run_id: harness.wait_over(run_id) for run_id in live.values()}
     spared = harness.client.get_run(untouched)
     return Aftermath(harness, live, ended, killed, processes, before_stop, final, spared, new)
 

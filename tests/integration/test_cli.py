@@ -235,6 +235,9 @@ def test_canceled_run_returns_9_to_whoever_waits(mosaic: Terminal, daemon: Daemo
 
 def test_ctrl_c_detaches_and_the_run_goes_on(mosaic: Terminal, daemon: DaemonHarness) -> None:
     following = mosaic.start("run", WORKER, *LONG, "--name", "detached")
+    assert following.stdout is not None
+    following.stdout.readline()  # its id; the next line is from whoever follows it
+    following.stdout.readline()
     wait_until(lambda: _state(daemon, "detached") == "EXEC", what="the run to run")
     following.send_signal(signal.SIGINT)
     _, err = following.communicate(timeout=PATIENCE_S)

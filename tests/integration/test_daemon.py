@@ -213,7 +213,8 @@ def test_max_steps_ends_the_run_as_planned(daemon: DaemonHarness) -> None:
 
 
 def test_max_duration_ends_the_run_as_planned(daemon: DaemonHarness) -> None:
-    run_id = daemon.submit(config=LONG, schedule={"max_duration_seconds": 1})
+    # Before it hears of that it must have started, within these seconds and the grace.
+    run_id = daemon.submit(config=LONG, schedule={"max_duration_seconds": 4})
     record = daemon.wait_over(run_id)
     assert (record.outcome, record.stop_reason) == ("succeeded", "max_duration")
 

@@ -118,7 +118,10 @@ def test_killed_at_any_moment_it_stores_every_line_exactly_once(tmp_path: Path) 
     ):
         kills += 1
         if kills % 2:  # else nobody but the next ingester puts the log of the killed one right
-            sizes.add(len(stored_seqs(store)))
+            size = len(stored_seqs(store))
+            if size in sizes:
+                patience_s *= 1.5  # too little for this machine, with all that it does
+            sizes.add(size)
         if kills == 60:
             patience_s = 60.0
     assert kills >= 10

@@ -15,6 +15,7 @@ import pytest
 
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import RequestError
+from mosaic.processes import stat_fields
 from mosaic.replay.stretches import NICENESS, StretchPlayer, StretchStep
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.waiting import wait_until
@@ -68,7 +69,7 @@ def assert_consecutive(steps: list[StretchStep]) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    return (stat_fields(pid) or "Z")[0] == "Z"
 
 
 def test_newest_episodes_one_after_the_other_in_one_process(

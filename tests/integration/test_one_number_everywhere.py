@@ -62,7 +62,7 @@ def runs(daemon: DaemonHarness, tmp_path_factory: pytest.TempPathFactory) -> dic
     documents["cleanrl"]["resources"] = {"cpus": 1, "memory_mb": 4096}
     documents["script"]["resources"] = {"cpus": 1, "memory_mb": 4096}
     started = {kind: daemon.client.start_run(document) for kind, document in documents.items()}
-    over = {kind: daemon.wait_over(run_id, 120) for kind, run_id in started.items()}
+    over = {kind: daemon.wait_over(run_id) for kind, run_id in started.items()}
     for kind, record in over.items():
         assert record.outcome == "succeeded", (kind, record.failure, record.stderr_tail)
     return over

@@ -54,8 +54,13 @@ def session_of(leader: int) -> list[int]:
 
 
 def fetch(url: str) -> Any:
-    with urlopen(url, timeout=10) as answer:
+    with urlopen(url, timeout=PATIENCE_S) as answer:
         return json.load(answer)
+
+
+def tags_of(url: str, run: str) -> list[str]:
+    """Of its scalars; TensorBoard knows of a run before it has read its events."""
+    return list(fetch(f"{url}data/plugin/scalars/tags").get(run, ()))
 
 
 def test_a_server_shows_named_logs_to_those_who_know_its_address(tmp_path: Path) -> None:
@@ -66,8 +71,7 @@ def test_a_server_shows_named_logs_to_those_who_know_its_address(tmp_path: Path)
         assert url.startswith("http://127.0.0.1:")
         runs = wait_until(lambda: fetch(f"{url}data/runs"), what="TensorBoard to see the run")
         assert runs == ["odd, name: yes"]
-        tags = fetch(f"{url}data/plugin/scalars/tags")
-        assert list(tags["odd, name: yes"]) == ["loss"]
+        assert wait_until(lambda: tags_of(url, "odd, name: yes"), what="its tags") == ["loss"]
         root = url.rpartition("/")[0].rpartition("/")[0]
         assert not answers(f"{root}/")
         processes = session_of(server.pid or 0)
@@ -161,8 +165,7 @@ def test_a_run_without_event_files_is_shown_from_its_store(
     process = command(daemon, tmp_path, "tensorboard", run_id, "--json")
     try:
         url = read_document(process)["url"]
-        tags = wait_until(lambda: fetch(f"{url}data/plugin/scalars/tags"), what="its tags")
-        assert "rollout/episodic_return" in tags["stored"]
+        wait_until(lambda: "rollout/episodic_return" in tags_of(url, "stored"), what="its returns")
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE_S)

@@ -106,11 +106,7 @@ def test_the_program_that_uploads_cannot_hang_or_tell_the_key(tmp_path: Path) ->
         assert caught.value.details["stderr_tail"] == ["*** is wrong"]
 
         pid_file = tmp_path / "helper"
-        hangs = program(
-            "helper = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-            f"open({str(pid_file)!r}, 'w').write(str(helper.pid))\n"
-            "time.sleep(600)"
-        )
+        hangs = ("/bin/sh", "-c", f"sleep 600 & echo $! > '{pid_file}'; sleep 600")
         with pytest.raises(ProgramError, match="was stopped"):
             sync_offline_run(tmp_path, environment, command=hangs, timeout_s=3)
         helper = int(pid_file.read_text())

@@ -80,7 +80,7 @@ def test_a_script_that_ignores_signals_is_killed_within_the_grace(mosaic: Watche
     daemon = mosaic.daemon
     run_id = mosaic.detached("--", sys.executable, "train.py")
     wait_until(lambda: "started" in mosaic.log(run_id, "stdout"), what="the script")
-    daemon.client.stop_run(run_id, grace_s=3)
+    daemon.client.stop_run(run_id, grace_s=8)
     record = daemon.wait_over(run_id)
     assert (record.outcome, record.exit_code) == ("canceled", 0)  # we ended it, in time
     assert mosaic.log(run_id, "stdout") == "started\ngot 2\ngot 15\n"
