@@ -105,14 +105,22 @@ class HostedRun:
 
     def ask(self, command: str, **fields: Any) -> dict[str, Any]:
         """One request on the control socket, once it is there."""
-        wait_until(lambda: Path(self.spec.control_socket).exists(), what="the control socket")
-        with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(10)
-            client.connect(self.spec.control_socket)
+        with wait_until(self._connected, what="the control socket") as client:
+            client.settimeout(PATIENCE_S)
             client.sendall(json.dumps({"command": command, **fields}).encode() + b"\n")
             with client.makefile() as replies:
                 reply: dict[str, Any] = json.loads(replies.readline())
         return reply
+
+    def _connected(self) -> socket.socket | None:
+        """The socket is there a moment before anybody listens."""
+        client = socket.socket(socket.AF_UNIX)
+        try:
+            client.connect(self.spec.control_socket)
+        except (FileNotFoundError, ConnectionRefusedError):
+            client.close()
+            return None
+        return client
 
     def log(self, stream: str) -> str:
         try:
