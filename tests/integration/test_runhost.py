@@ -284,7 +284,7 @@ def test_children_in_own_sessions_are_gone_after_a_stop(make_run: MakeRun) -> No
     run.start()
     children = pids_in(run.wait_for_output("ready"), "child")
     assert run.ask("status")["processes"] == 7
-    run.ask("stop", grace_s=0.2)
+    run.ask("stop")
     record = run.exit()
     assert (record.stop_reason, record.signal) == ("user_cancel", signal.SIGTERM)
     assert record.swept_processes == 6
@@ -312,7 +312,7 @@ def test_without_control_groups_the_sweep_finds_everyone_too(
     children = pids_in(run.wait_for_output("ready"), "child")
     assert run.live().containment == "subreaper"
     assert run.ask("status")["processes"] == 7
-    run.ask("stop", grace_s=0.2)
+    run.ask("stop")
     assert run.exit().swept_processes == 6
     assert not [pid for pid in children if is_running(pid)]
 
