@@ -20,7 +20,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import RunStateError
 from mosaic.files import read_json
 from mosaic.paths import Home
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 MISBEHAVING = "mosaic.testing.misbehaving"
 
@@ -44,7 +44,7 @@ class DaemonHarness:
 
     def start(self, *arguments: str) -> None:
         self.launch(*arguments)
-        wait_until(self.is_announced, 15, "the daemon to announce itself")
+        wait_until(self.is_announced, what="the daemon to announce itself")
 
     def launch(self, *arguments: str) -> None:
         """Start the daemon without waiting for it."""
@@ -64,13 +64,13 @@ class DaemonHarness:
         """kill -9, as the chaos suite means it."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(PATIENCE_S)
         self.process = None
 
     def stop(self) -> None:
         if self.process is not None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(15)
+            self.process.wait(PATIENCE_S)
             self.process = None
 
     @property
@@ -87,7 +87,7 @@ class DaemonHarness:
         command = ["-m", f"{MISBEHAVING}.{module}", *arguments]
         return self.submit(entry_point=sys.executable, arguments=command, **changes)
 
-    def wait_for(self, run_id: str, *states: str, timeout_s: float = 20) -> RunRecord:
+    def wait_for(self, run_id: str, *states: str, timeout_s: float = PATIENCE_S) -> RunRecord:
         def reached() -> RunRecord | None:
             record = self.client.get_run(run_id)
             return record if record.state in states else None
@@ -96,7 +96,7 @@ class DaemonHarness:
         assert record is not None
         return record
 
-    def wait_over(self, run_id: str, timeout_s: float = 30) -> RunRecord:
+    def wait_over(self, run_id: str, timeout_s: float = PATIENCE_S) -> RunRecord:
         return self.wait_for(run_id, "TERM", timeout_s=timeout_s)
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class DaemonHarness:
         return [name for name in names if any(mark in name for mark in marks)]
 
     def assert_nothing_left(self) -> None:
-        wait_until(lambda: not self.processes(), 10, f"no process left, but {self.processes()}")
+        wait_until(lambda: not self.processes(), what=f"no process left, but {self.processes()}")
         leaked = self.shared_memory()
         assert not leaked, f"shared memory left behind: {leaked}"
         if self.home.runtime.exists():

@@ -15,8 +15,8 @@ from mosaic.contracts.run_files import AttemptSpec
 from mosaic.daemon.executors.attempt_fate import commitment_of
 from mosaic.daemon.executors.base import AttemptFate, AttemptKey, Executor
 from mosaic.errors import WorkerStartError
+from tests.waiting import PATIENCE_S
 
-PATIENCE_S = 60.0
 PROOF = "a word that only the run host knows"
 COMMITMENT = commitment_of(PROOF)
 

@@ -24,10 +24,10 @@ from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import PATIENCE_S
+
 SHARED_MEMORY = "/dev/shm/"
 MARK = "PYTEST_STARTED_BY"
-# What ends by itself gets this long; only a test that leaves something has to wait for it.
-PATIENCE_S = 20.0
 LOOK_S = 0.02
 
 # Made once by a library, on first use, and kept until the process ends.

@@ -15,6 +15,7 @@ import pytest
 import mosaic
 from mosaic.injection.start import HOOKS
 from mosaic.telemetry.recordings.episodes import MAKER
+from tests.waiting import PATIENCE_S
 
 OLDEST = (3, 9)
 VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
@@ -86,7 +87,7 @@ def _interpreter(version: str) -> str:
 def _pyenv_versions(name: str) -> list[Path]:
     root = os.environ.get("PYENV_ROOT", "")
     if not root and shutil.which("pyenv"):
-        done = subprocess.run(["pyenv", "root"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["pyenv", "root"], capture_output=True, text=True, timeout=PATIENCE_S)
         root = done.stdout.strip()
     return sorted(Path(root, "versions").glob(f"*/bin/{name}")) if root else []
 
@@ -94,6 +95,8 @@ def _pyenv_versions(name: str) -> list[Path]:
 def _program(python: str, version: str) -> str:
     """The interpreter that this one starts: some choose a version, and may have none to choose."""
     program = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)"
-    done = subprocess.run([python, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [python, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     found, _, path = done.stdout.strip().partition("\n")
     return path if found == version else ""

@@ -42,7 +42,6 @@ from tests.crash_states.operations import (
     Write,
 )
 
-_NOTHING = -1  # no inode
 RUBBISH = b"\xa5" * 32_768
 
 
@@ -124,10 +123,7 @@ def undisturbed(recording: Recording) -> DiskState:
 
 def unsynced(recording: Recording) -> Recording:
     """The same writer, had it never called fsync."""
-    operations = (
-        replace(operation, inode=_NOTHING) if isinstance(operation, Sync) else operation
-        for operation in recording.operations
-    )
+    operations = (each for each in recording.operations if not isinstance(each, Sync))
     return replace(recording, operations=tuple(operations))
 
 

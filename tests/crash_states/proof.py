@@ -6,7 +6,9 @@ uses the project's own code for writing as for recovering; what it adds is only 
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import inspect
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +30,10 @@ class Writer(Protocol):
         """Runs in a process of its own; announces what it begins and what it has acknowledged."""
 
     def recover(self, root: Path) -> Any:
-        """Open what a power cut left, as the program would at its next start, and describe it."""
+        """Open what a power cut left, as the program would at its next start, and describe it.
+
+        A coroutine function, where the program needs an event loop.
+        """
 
     def complaint(self, recovered: Any, said: Sequence[str]) -> str:
         """What is wrong with that, after what had been announced; empty when nothing is."""
@@ -70,31 +75,34 @@ def prove(
     outcomes: dict[bytes, Any] = {}
     bad: set[bytes] = set()
     judged: set[tuple[bytes, int]] = set()
-    for cut in power_cuts(recording, effort):
-        tally.states += 1
-        digest = cut.disk.digest
-        if (digest, len(cut.said)) in judged:
-            continue
-        judged.add((digest, len(cut.said)))
-        if digest not in outcomes:
-            outcomes[digest] = _recovered(writer, cut, root)
-        complaint = _judged(writer, outcomes[digest], cut)
-        if complaint:
-            bad.add(digest)
-            tally.complaints.append(complaint)
-            if len(tally.complaints) == most_complaints:
-                break
+    # One event loop, with its threads, for thousands of states.
+    with asyncio.Runner() as runner:
+        for cut in power_cuts(recording, effort):
+            tally.states += 1
+            digest = cut.disk.digest
+            if (digest, len(cut.said)) in judged:
+                continue
+            judged.add((digest, len(cut.said)))
+            if digest not in outcomes:
+                outcomes[digest] = _recovered(writer, cut, root, runner)
+            complaint = _judged(writer, outcomes[digest], cut)
+            if complaint:
+                bad.add(digest)
+                tally.complaints.append(complaint)
+                if len(tally.complaints) == most_complaints:
+                    break
     tally.distinct = len(outcomes)
     tally.recovered = tally.distinct - len(bad)
     return tally
 
 
-def _recovered(writer: Writer, cut: PowerCut, root: Path) -> Any:
+def _recovered(writer: Writer, cut: PowerCut, root: Path, runner: asyncio.Runner) -> Any:
     shutil.rmtree(root)
     root.mkdir()
     cut.disk.write_below(root)
     try:
-        return writer.recover(root)
+        recovered = writer.recover(root)
+        return runner.run(recovered) if inspect.iscoroutine(recovered) else recovered
     except Exception as error:  # noqa: BLE001 (whatever it is, the state was not recovered)
         return error
 

@@ -20,9 +20,9 @@ from mosaic.watch.bridge import Ledgers
 from mosaic.watch.config import ScriptConfig
 from mosaic.watch.messages import Message
 from mosaic.watch.variables import script_variables
+from tests.waiting import PATIENCE_S
 
 SOURCES = Path(mosaic.__file__).parents[1]
-TIMEOUT_S = 100
 
 # Scripts whose frames are looked at go on until somebody has seen one, so that what follows, which
 # is compared, happens under a viewer's eyes.
@@ -105,7 +105,7 @@ class Stage:
 
     def plain(self, script: str, *words: str) -> str:
         self.seen.touch()
-        done = self.start(script, self.variables, *words).communicate(timeout=TIMEOUT_S)
+        done = self.start(script, self.variables, *words).communicate(timeout=PATIENCE_S)
         return str(done[0])
 
     def watched(
@@ -126,7 +126,7 @@ class Stage:
         output: list[tuple[str, str]] = []
         talking = threading.Thread(target=lambda: output.append(process.communicate()))
         talking.start()
-        killer = threading.Timer(TIMEOUT_S, process.kill)
+        killer = threading.Timer(PATIENCE_S, process.kill)
         killer.start()
         try:
             while talking.is_alive():

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 _TAKE_TERMINAL = """
 import fcntl, os, sys, termios
@@ -52,7 +52,7 @@ class PseudoTerminal:
     def press(self, keys: bytes) -> None:
         os.write(self._master, keys)
 
-    def wait_for(self, text: str, timeout_s: float = 20) -> None:
+    def wait_for(self, text: str, timeout_s: float = PATIENCE_S) -> None:
         try:
             wait_until(lambda: text in self.output, timeout_s, repr(text))
         except AssertionError as error:

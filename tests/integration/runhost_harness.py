@@ -19,7 +19,7 @@ from mosaic.contracts.worker_environment import ATTEMPT, RUN_ID
 from mosaic.files import read_json
 from mosaic.processes import stat_fields
 from mosaic.runhost.attempt_processes import kill_leftovers
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 SOURCE = Path(__file__).parents[2] / "src"
 RUN_HOST = (sys.executable, "-I", "-S", str(SOURCE / "mosaic" / "runhost" / "__main__.py"))
@@ -88,31 +88,39 @@ class HostedRun:
         host.stdin.close()
         return host
 
-    def live(self, timeout_s: float = 10.0) -> LiveRecord:
+    def live(self, timeout_s: float = PATIENCE_S) -> LiveRecord:
         data: Any = wait_until(lambda: read_json(self.attempt.live), timeout_s, "live.json")
         return LiveRecord.from_dict(data)
 
-    def exit(self, timeout_s: float = 20.0) -> ExitRecord:
+    def exit(self, timeout_s: float = PATIENCE_S) -> ExitRecord:
         """The exit record, once the host is gone as well."""
         data: Any = wait_until(lambda: read_json(self.attempt.exit), timeout_s, "exit.json")
         for host in self.hosts:
-            host.wait(5)
+            host.wait(PATIENCE_S)
         return ExitRecord.from_dict(data)
 
-    def run(self, timeout_s: float = 20.0) -> ExitRecord:
+    def run(self, timeout_s: float = PATIENCE_S) -> ExitRecord:
         self.start()
         return self.exit(timeout_s)
 
     def ask(self, command: str, **fields: Any) -> dict[str, Any]:
         """One request on the control socket, once it is there."""
-        wait_until(lambda: Path(self.spec.control_socket).exists(), what="the control socket")
-        with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(10)
-            client.connect(self.spec.control_socket)
+        with wait_until(self._connected, what="the control socket") as client:
+            client.settimeout(PATIENCE_S)
             client.sendall(json.dumps({"command": command, **fields}).encode() + b"\n")
             with client.makefile() as replies:
                 reply: dict[str, Any] = json.loads(replies.readline())
         return reply
+
+    def _connected(self) -> socket.socket | None:
+        """The socket is there a moment before anybody listens."""
+        client = socket.socket(socket.AF_UNIX)
+        try:
+            client.connect(self.spec.control_socket)
+        except (FileNotFoundError, ConnectionRefusedError):
+            client.close()
+            return None
+        return client
 
     def log(self, stream: str) -> str:
         try:
@@ -130,7 +138,7 @@ class HostedRun:
     def clean_up(self) -> None:
         for host in self.hosts:
             host.kill()
-            host.wait(5)
+            host.wait(PATIENCE_S)
         kill_leftovers(self.attempt, self.spec.run_id, self.spec.attempt)
         self._sockets.cleanup()
 

@@ -18,6 +18,7 @@ from mosaic.wire.errors import ErrorInterceptor
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated.trainer_pb2_grpc import TrainerServicer, add_TrainerServicer_to_server
 from mosaic.wire.server_address import CHANNEL_OPTIONS, TcpAddress, TlsFiles, listen_on_tcp
+from tests.waiting import PATIENCE_S
 
 TOKEN = "right-token"
 
@@ -104,10 +105,10 @@ class ServerThread:
     def close(self) -> None:
         self.crash()
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         self._loop.close()
         self.home.daemon_socket.unlink(missing_ok=True)
         self.home.runtime.rmdir()
 
     def _run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_S)

@@ -49,7 +49,7 @@ def test_a_run_that_was_accepted_is_run(daemon: DaemonHarness, stub: Any) -> Non
         daemon.client.start_run(document, client_key=f"key-{index}")
         for index in range(len(PATIENCES_S))
     ]
-    wait_until(is_quiet, 60, "every run to end")
+    wait_until(is_quiet, what="every run to end")
     assert {record.run_id for record in daemon.client.list_runs(limit=0)} == set(runs)
 
 

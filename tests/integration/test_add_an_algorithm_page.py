@@ -13,6 +13,7 @@ import pytest
 
 import cleanrl_worker
 from mosaic.testing.worker_process import clean_environment
+from tests.waiting import PATIENCE_S
 
 pytest.importorskip("torch")
 pytest.importorskip("tyro")
@@ -54,7 +55,7 @@ def run(checkout: Path, folder: Path, *arguments: str) -> str:
         env=clean_environment({"PYTHONPATH": search_path, "OMP_NUM_THREADS": "1"}),
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -37,7 +37,7 @@ def attempt_of(daemon: DaemonHarness, run_id: str, number: int = 1) -> AttemptFi
 
 def live_record(daemon: DaemonHarness, run_id: str) -> LiveRecord:
     path = attempt_of(daemon, run_id).live
-    data: Any = wait_until(lambda: read_json(path), 10, "live.json")
+    data: Any = wait_until(lambda: read_json(path), what="live.json")
     return LiveRecord.from_dict(data)
 
 
@@ -59,7 +59,7 @@ def test_an_attempt_of_an_older_version_is_settled_by_its_exit(
     daemon.kill()
     forget_proofs(daemon)
     (tmp_path / "now").touch()
-    wait_until(lambda: not is_alive(host), 10, "the host's end")
+    wait_until(lambda: not is_alive(host), what="the host's end")
     document = read_json(files.exit)
     assert document is not None
     files.exit.write_text(json.dumps({k: v for k, v in document.items() if k != "proof"}))
@@ -95,7 +95,7 @@ time.sleep(600)
 """
     run_id = python_run(daemon, program)
     log = daemon.home.run(run_id).log("command", "stdout")
-    wait_until(lambda: log.exists() and "written" in log.read_text(), 10, "the forgery")
+    wait_until(lambda: log.exists() and "written" in log.read_text(), what="the forgery")
     worker = live_record(daemon, run_id).worker
     daemon.kill()
     daemon.start()
@@ -143,7 +143,7 @@ def test_a_socket_that_only_looks_like_the_run_hosts_cannot_keep_a_run_alive(
         connection.recv(4096)
         connection.sendall(b"no JSON\n" + b"x" * 200_000)
         connection.close()
-        assert daemon.wait_over(run_id, 40).outcome == "canceled"
+        assert daemon.wait_over(run_id).outcome == "canceled"
 
 
 def test_a_lock_that_a_stranger_holds_does_not_outlive_a_stop(daemon: DaemonHarness) -> None:
@@ -152,14 +152,14 @@ def test_a_lock_that_a_stranger_holds_does_not_outlive_a_stop(daemon: DaemonHarn
     live = live_record(daemon, run_id)
     daemon.kill()
     os.kill(live.host.pid, 9)
-    wait_until(lambda: not is_alive(live.worker), 10, "the worker's death")
+    wait_until(lambda: not is_alive(live.worker), what="the worker's death")
     lock = os.open(attempt_of(daemon, run_id).lock, os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         daemon.start()
         assert not daemon.client.get_run(run_id).is_over, "a held lock means alive"
         daemon.client.stop_run(run_id, grace_s=0)
-        assert daemon.wait_over(run_id, 60).outcome == "canceled"
+        assert daemon.wait_over(run_id).outcome == "canceled"
     finally:
         os.close(lock)
 

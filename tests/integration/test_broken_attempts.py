@@ -20,7 +20,7 @@ from mosaic.files import read_json
 from mosaic.processes import is_alive, send_signal
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.integration.attempt_damage import DAMAGES
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 # Ends with exit code 3 once there is a file of that name.
 WAITER = """
@@ -56,7 +56,7 @@ def waiter(harness: DaemonHarness, signal_file: Path) -> str:
 
 def live_record(harness: DaemonHarness, run_id: str) -> LiveRecord:
     path = harness.home.run(run_id).attempt(1).live
-    data: Any = wait_until(lambda: read_json(path), 30, str(path))
+    data: Any = wait_until(lambda: read_json(path), what=str(path))
     return LiveRecord.from_dict(data)
 
 
@@ -70,31 +70,31 @@ def broken_and_restarted(
     killed = {name: waiter(harness, never) for name in DAMAGES}
     runs = [untouched, *live.values(), *ended.values(), *killed.values()]
     for run_id in runs:
-        harness.wait_for(run_id, "RDY", timeout_s=60)
+        harness.wait_for(run_id, "RDY")
     processes |= {run_id: live_record(harness, run_id) for run_id in runs}
     harness.kill()
     for run_id in killed.values():
         os.kill(processes[run_id].host.pid, signal.SIGKILL)
     workers = [processes[run_id].worker for run_id in killed.values()]
-    wait_until(lambda: not any(map(is_alive, workers)), 10, "the workers' deaths")
+    wait_until(lambda: not any(map(is_alive, workers)), what="the workers' deaths")
     for name, break_it in DAMAGES.items():
         for run_id in (live[name], ended[name], killed[name]):
             break_it(harness.home.run(run_id).attempt(1), run_id, stranger)
     now.touch()
     hosts = [processes[run_id].host for run_id in ended.values()]
-    wait_until(lambda: not any(map(is_alive, hosts)), 30, "the hosts' ends")
+    wait_until(lambda: not any(map(is_alive, hosts)), what="the hosts' ends")
     harness.start()
     over = [*ended.values(), *killed.values()]
     final = {run_id: harness.wait_over(run_id) for run_id in over}
     # The monitor has looked at every run once it has something to say about this one.
     noticed = live["live_garbage"]
-    wait_until(lambda: harness.client.get_run(noticed).stalled, 20, "a word about live.json")
+    wait_until(lambda: harness.client.get_run(noticed).stalled, what="a word about live.json")
     new = harness.wait_over(harness.submit())
     before_stop = {run_id: harness.client.get_run(run_id) for run_id in live.values()}
     for run_id, record in before_stop.items():
         if not record.is_over:
             harness.client.stop_run(run_id, grace_s=0)
-    final |= {run_id: harness.wait_over(run_id, 60) for run_id in live.values()}
+    final |= {run_id: harness.wait_over(run_id) for run_id in live.values()}
     spared = harness.client.get_run(untouched)
     return Aftermath(harness, live, ended, killed, processes, before_stop, final, spared, new)
 
@@ -112,7 +112,7 @@ def test_damaged_attempts_neither_stop_a_daemon_nor_hide_an_exit_nor_outlive_a_s
         assert stranger.poll() is None, "a process that only the files named was killed"
     finally:
         stranger.kill()
-        stranger.wait(10)
+        stranger.wait(PATIENCE_S)
         for record in processes.values():  # only if something above went wrong
             send_signal(record.host, signal.SIGKILL)
 

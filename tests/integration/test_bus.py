@@ -45,7 +45,7 @@ def written(daemon: DaemonHarness, run_id: str) -> Counter[str]:
 def subscriber(daemon: DaemonHarness, out: Path, **options: Any) -> Iterator[BusClientProcess]:
     client = BusClientProcess(daemon.home.root, out, **options)
     try:
-        wait_until(lambda: client.has_begun, 20, "a subscriber to begin")
+        wait_until(lambda: client.has_begun, what="a subscriber to begin")
         yield client
     finally:
         client.close()
@@ -69,15 +69,15 @@ def test_clients_of_any_speed_account_for_every_event(
         subscriber(daemon, tmp_path / "patient", **start, window=400, lossless=True) as patient,
         subscriber(daemon, tmp_path / "frozen", **start, window=200) as frozen,
     ):
-        wait_until(lambda: frozen.steps(run_id), 20, "first events")
+        wait_until(lambda: frozen.steps(run_id), what="first events")
         frozen.process.send_signal(signal.SIGSTOP)
         enough = fast.steps(run_id) + 3000
-        wait_until(lambda: fast.steps(run_id) > enough, 20, "events nobody takes")
+        wait_until(lambda: fast.steps(run_id) > enough, what="events nobody takes")
         daemon.client.stop_run(run_id, grace_s=10)
-        wait_until(lambda: fast.is_done, 20, "the fast one to be done")
+        wait_until(lambda: fast.is_done, what="the fast one to be done")
         frozen.process.send_signal(signal.SIGCONT)
         others = (slow, patient, frozen)
-        wait_until(lambda: all(client.is_done for client in others), 20, "the others to be done")
+        wait_until(lambda: all(client.is_done for client in others), what="the others to be done")
     sent = written(daemon, run_id)
     for client in (fast, slow, patient, frozen):
         assert_accounts_for_all(client, run_id, sent)
@@ -101,14 +101,14 @@ def test_subscription_outlives_a_killed_daemon(daemon: DaemonHarness, tmp_path: 
         subscriber(daemon, tmp_path / "all", run_ids=[], window=AMPLE) as of_all,
     ):
         clients = (ample, scarce, of_all)
-        wait_until(lambda: all(client.steps(run_id) for client in clients), 20, "first events")
+        wait_until(lambda: all(client.steps(run_id) for client in clients), what="first events")
         daemon.kill()
         daemon.start()
         before = of_all.steps(run_id)
-        wait_until(lambda: of_all.steps(run_id) > before + 500, 20, "events after the kill")
+        wait_until(lambda: of_all.steps(run_id) > before + 500, what="events after the kill")
         daemon.client.stop_run(run_id, grace_s=10)
-        wait_until(lambda: ample.is_done and scarce.is_done, 30, "subscribers to be done")
-        wait_until(lambda: of_all.account["runs"][run_id]["ended"], 20, "the end of the run")
+        wait_until(lambda: ample.is_done and scarce.is_done, what="subscribers to be done")
+        wait_until(lambda: of_all.account["runs"][run_id]["ended"], what="the end of the run")
         seen_by_all = of_all.account["runs"][run_id]
     sent = written(daemon, run_id)
     for client in (ample, scarce):
@@ -123,7 +123,7 @@ def test_runs_that_began_while_the_daemon_was_away_are_followed_from_their_start
     known = daemon.submit(config=paced(ENDLESS, 1000))
     daemon.wait_for(known, "EXEC")
     with subscriber(daemon, tmp_path / "all", run_ids=[], window=AMPLE) as client:
-        wait_until(lambda: client.steps(known), 20, "events of the first run")
+        wait_until(lambda: client.steps(known), what="events of the first run")
         client.process.send_signal(signal.SIGSTOP)
         daemon.kill()
         daemon.start()
@@ -135,8 +135,7 @@ def test_runs_that_began_while_the_daemon_was_away_are_followed_from_their_start
             lambda: all(
                 client.account["runs"].get(run_id, {}).get("ended") for run_id in (known, passed_by)
             ),
-            30,
-            "the ends of both",
+            what="the ends of both",
         )
         assert_accounts_for_all(client, passed_by, written(daemon, passed_by))
         seen = client.account["runs"][known]

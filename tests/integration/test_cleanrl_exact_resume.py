@@ -23,13 +23,12 @@ import pytest
 from mosaic.contracts.recording_file import recording_name
 from mosaic.telemetry.recordings.episodes import recorded_episodes
 from tests.replayed_episodes import assert_replays_identically
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 pytest.importorskip("torch")
 
 SPAWN = multiprocessing.get_context("forkserver")
 SPAWN.set_forkserver_preload(["tests.small_trainings"])
-PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)

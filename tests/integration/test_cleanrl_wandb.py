@@ -16,7 +16,7 @@ import pytest
 
 from cleanrl_worker.kit.writers import wandb
 from cleanrl_worker.kit.writers.wandb import WandbSettings, WandbWriter
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 SETTINGS = WandbSettings(project="test", name="a run", run_id="run1", config={"seed": 1})
 
@@ -106,11 +106,11 @@ def test_crashed_sidecar_is_told_once_and_the_training_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     writer = WandbWriter(tmp_path, SETTINGS, command=fake_sidecar("raise SystemExit('no W&B')"))
-    writer._process.wait(60)
+    writer._process.wait(PATIENCE_S)
     for step in range(3):
         writer.scalar("charts/episodic_return", 1.0, step)
         writer.flush()
-    writer._thread.join(60)
+    writer._thread.join(PATIENCE_S)
     writer.scalar("charts/episodic_return", 1.0, 4)
     writer.close()
     assert [record.message for record in caplog.records] == [
@@ -139,12 +139,12 @@ def test_sidecar_dies_with_a_killed_training(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     sidecar, environment = map(psutil.Process, map(int, process.stdout.readline().split()))
-    service = wait_until(lambda: sidecar.children(recursive=True), 60, "W&B's service")
+    service = wait_until(lambda: sidecar.children(recursive=True), what="W&B's service")
     process.kill()
     process.wait()
     process.stdout.close()
     # The forked environment still holds the pipe open, so nothing but the watchdog can notice.
     assert environment.is_running()
     for survivor in (sidecar, *service):
-        survivor.wait(timeout=60)
+        survivor.wait(timeout=PATIENCE_S)
     environment.kill()

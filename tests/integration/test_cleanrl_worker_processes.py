@@ -12,8 +12,8 @@ from typing import Any
 
 from mosaic.contracts import worker_environment as variables
 from mosaic.testing.worker_process import WorkerProcess, clean_environment, poll
+from tests.waiting import PATIENCE_S
 
-TIMEOUT_S = 60.0
 TRAINING: dict[str, Any] = {
     "algo": "ppo",
     "env_id": "CartPole-v1",
@@ -39,12 +39,12 @@ def weights(run_directory: Path) -> str:
 
 def test_killed_training_that_is_tried_again_ends_with_the_same_weights(tmp_path: Path) -> None:
     with WorkerProcess("cleanrl_worker", tmp_path / "whole", TRAINING) as whole:
-        assert whole.wait(TIMEOUT_S) == 0, whole.stderr
+        assert whole.wait(PATIENCE_S) == 0, whole.stderr
     with WorkerProcess("cleanrl_worker", tmp_path / "first", TRAINING) as first:
-        first.wait_for("checkpoint_saved", TIMEOUT_S, count=2)
+        first.wait_for("checkpoint_saved", PATIENCE_S, count=2)
         first.process.send_signal(signal.SIGSTOP)  # so that it cannot end before it is killed
         first.process.kill()
-        assert first.wait(TIMEOUT_S) == -signal.SIGKILL
+        assert first.wait(PATIENCE_S) == -signal.SIGKILL
     again = {
         variables.RUN_DIR: str(first.run_directory),
         variables.JOURNAL: str(first.journal),
@@ -52,7 +52,7 @@ def test_killed_training_that_is_tried_again_ends_with_the_same_weights(tmp_path
     }
     second = WorkerProcess("cleanrl_worker", tmp_path / "second", TRAINING, environment=again)
     with second:
-        assert second.wait(TIMEOUT_S) == 0, second.stderr
+        assert second.wait(PATIENCE_S) == 0, second.stderr
     assert first.events("checkpoint_loaded")[0]["payload"]["step"] >= 1280
     assert weights(first.run_directory) == weights(whole.run_directory)
 
@@ -95,7 +95,7 @@ def test_interrupted_algorithm_saves_a_checkpoint(tmp_path: Path) -> None:
             told = next(line for line in process.stderr if line.startswith("step "))
             process.send_signal(signal.SIGINT)
             rest = process.stderr.read()
-            assert process.wait(TIMEOUT_S) == 0, told + rest
+            assert process.wait(PATIENCE_S) == 0, told + rest
         finally:
             process.kill()
     assert "stopping" in rest and "checkpoint at step" in rest
@@ -144,7 +144,7 @@ def test_person_plays_over_pipes(tmp_path: Path) -> None:
         assert worker.ask(b'{"cmd": "step", "action": 1}')["action"] == 1
         assert worker.ask(b'{"cmd": "ping"}') == {"type": "pong"}
         assert worker.ask(b'{"cmd": "stop"}')["type"] == "stopped"
-        assert worker.process.wait(TIMEOUT_S) == 0
+        assert worker.process.wait(PATIENCE_S) == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -156,7 +156,7 @@ def test_closed_input_ends_the_session(tmp_path: Path) -> None:
         assert worker.process.stdin is not None
         worker.process.stdin.close()
         assert worker.receive()["type"] == "stopped"
-        assert worker.process.wait(TIMEOUT_S) == 0
+        assert worker.process.wait(PATIENCE_S) == 0
         worker.process.stdin = None  # closed already
 
 
@@ -164,7 +164,7 @@ def test_environment_that_cannot_be_made_is_said_on_both_channels(tmp_path: Path
     with Interactive(tmp_path, "--env-id", "CartPol-v1") as worker:
         message = worker.receive()
         assert message["type"] == "error" and "CartPol-v1" in message["message"]
-        assert worker.process.wait(TIMEOUT_S) == 2
+        assert worker.process.wait(PATIENCE_S) == 2
 
 
 def test_daemon_drives_an_interactive_run(tmp_path: Path) -> None:
@@ -175,16 +175,16 @@ def test_daemon_drives_an_interactive_run(tmp_path: Path) -> None:
             lines = [json.loads(line) for line in worker.stdout.splitlines()]
             return lines if len(lines) >= count else []
 
-        poll(lambda: answers(1), TIMEOUT_S, "init")
+        poll(lambda: answers(1), PATIENCE_S, "init")
         worker.send({"command": "reset", "seed": 4})
         worker.send({"command": "step", "action": 1})
-        step = poll(lambda: answers(3), TIMEOUT_S, "the step")[-1]
+        step = poll(lambda: answers(3), PATIENCE_S, "the step")[-1]
         assert step["type"] == "step"
         frame = Path("/dev/shm") / step["frame"]["name"]
         assert frame.stat().st_size == 400 * 600 * 3
-        assert worker.wait_for("step", TIMEOUT_S)["action"] == 1, "it is in the journal, too"
+        assert worker.wait_for("step", PATIENCE_S)["action"] == 1, "it is in the journal, too"
         worker.send({"command": "stop"})
-        assert worker.wait(TIMEOUT_S) == 0, worker.stderr
+        assert worker.wait(PATIENCE_S) == 0, worker.stderr
         assert answers(4)[-1]["type"] == "stopped"
     assert not frame.exists()
     assert worker.events()[-1]["type"] == "run_cancelled"

@@ -18,7 +18,7 @@ from mosaic.client.daemon_process import living_daemon, stop_daemon
 from mosaic.paths import Home
 from mosaic.processes import send_signal
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 WORKER = run_document()["entry_point"]
 SHORT = ("--set", "env_id=CartPole-v1", "--set", "episodes=20", "--seed", "1")
@@ -46,7 +46,7 @@ class Terminal:
     def run(self, *words: str, status: int = 0, stdin: str | None = None) -> str:
         """Standard output; the test fails when the exit status is another."""
         process = self.start(*words, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL)
-        out, err = process.communicate(stdin, timeout=60)
+        out, err = process.communicate(stdin, timeout=PATIENCE_S)
         assert process.returncode == status, f"{words}: {process.returncode}\n{out}\n{err}"
         assert "Traceback" not in err
         assert "\x1b" not in out + err
@@ -125,7 +125,9 @@ def test_help_needs_neither_grpc_nor_rich() -> None:
         "print([name for name in ('grpc', 'google.protobuf', 'rich', 'asyncio') "
         "if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -147,7 +149,7 @@ def test_only_commands_that_have_flags_of_workers_ask_them(
         "if name in sys.modules))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.stdout.split() == loaded
 
@@ -223,9 +225,9 @@ def test_run_refuses_what_the_worker_does_not_know(mosaic: Terminal) -> None:
 
 def test_canceled_run_returns_9_to_whoever_waits(mosaic: Terminal, daemon: DaemonHarness) -> None:
     waiting = mosaic.start("run", WORKER, *LONG, "--name", "to be stopped")
-    wait_until(lambda: _state(daemon, "to be stopped") == "EXEC", 30, "the run to run")
+    wait_until(lambda: _state(daemon, "to be stopped") == "EXEC", what="the run to run")
     assert mosaic.run("stop", "to be stopped", "--grace", "5").startswith("canceled: to be")
-    out, _ = waiting.communicate(timeout=30)
+    out, _ = waiting.communicate(timeout=PATIENCE_S)
     assert waiting.returncode == 9
     assert "canceled: to be stopped" in out
     assert "cannot be stopped" in mosaic.run("stop", "to be stopped", status=5)
@@ -233,18 +235,21 @@ def test_canceled_run_returns_9_to_whoever_waits(mosaic: Terminal, daemon: Daemo
 
 def test_ctrl_c_detaches_and_the_run_goes_on(mosaic: Terminal, daemon: DaemonHarness) -> None:
     following = mosaic.start("run", WORKER, *LONG, "--name", "detached")
-    wait_until(lambda: _state(daemon, "detached") == "EXEC", 30, "the run to run")
+    assert following.stdout is not None
+    following.stdout.readline()  # its id; the next line is from whoever follows it
+    following.stdout.readline()
+    wait_until(lambda: _state(daemon, "detached") == "EXEC", what="the run to run")
     following.send_signal(signal.SIGINT)
-    _, err = following.communicate(timeout=30)
+    _, err = following.communicate(timeout=PATIENCE_S)
     assert following.returncode == 130
     assert "the run goes on" in err
     assert "Traceback" not in err
     assert _state(daemon, "detached") == "EXEC"
     mosaic.run("pause", "detached")
-    wait_until(lambda: _state(daemon, "detached") == "PAUSE", 30, "the pause")
+    wait_until(lambda: _state(daemon, "detached") == "PAUSE", what="the pause")
     mosaic.run("unpause", "detached")
     mosaic.run("stop", "detached", "--no-wait")
-    wait_until(lambda: _state(daemon, "detached") == "TERM", 30, "the end")
+    wait_until(lambda: _state(daemon, "detached") == "TERM", what="the end")
 
 
 def _state(daemon: DaemonHarness, name: str) -> str | None:
@@ -305,7 +310,7 @@ def test_reader_that_has_enough_causes_no_complaint(mosaic: Terminal, finished: 
     process.stdout.close()
     err = process.stderr.read()
     process.stderr.close()
-    process.wait(30)
+    process.wait(PATIENCE_S)
     assert err == ""
 
 
@@ -335,11 +340,11 @@ def test_log_is_followed_through_the_death_of_the_daemon(
     output = tmp_path / "followed.txt"
     with output.open("wb") as file:
         following = mosaic.start("logs", "-f", "--stdout", run_id, stdout=file)
-    wait_until(output.read_bytes, 30, "the first line")
+    wait_until(output.read_bytes, what="the first line")
     info = living_daemon(home)
     assert info is not None
     assert send_signal(info.identity, signal.SIGKILL)
-    _, err = following.communicate(timeout=60)
+    _, err = following.communicate(timeout=PATIENCE_S)
     assert output.read_text().splitlines() == [f"line {n}" for n in range(60)], err
     assert following.returncode == 0
     assert mosaic.json("show", run_id)["outcome"] == "succeeded"

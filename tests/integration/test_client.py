@@ -17,7 +17,7 @@ from mosaic.errors import RunStateError, TrainerUnreachableError
 from mosaic.paths import Home
 from mosaic.processes import is_alive, send_signal
 from tests.daemon_harness import run_document
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_wait_goes_on_when_the_daemon_is_killed(home: Home) -> None:
         run_id = client.start_run(slow())
         next(iter(client.stream_events(run_id, follow=True)))
         kill_daemon(home)
-        record = client.wait(run_id, timeout=60)
+        record = client.wait(run_id, timeout=PATIENCE_S)
     assert record.outcome is Outcome.SUCCEEDED
     assert record.progress.steps == 4000
 
@@ -103,7 +103,7 @@ def test_threads_share_a_client_through_the_death_of_the_daemon(home: Home) -> N
         run_ids = list(pool.map(lambda _: client.start_run(run_document()), range(4)))
         waiting = [pool.submit(client.wait, run_id, 60) for run_id in run_ids]
         kill_daemon(home)
-        outcomes = {future.result(60).outcome for future in waiting}
+        outcomes = {future.result(PATIENCE_S).outcome for future in waiting}
     assert outcomes == {Outcome.SUCCEEDED}
 
 
@@ -112,7 +112,7 @@ async def test_async_client_does_everything_the_other_does(home: Home) -> None:
         assert (await client.submit(run_document(), dry_run=True)).run_id == ""
         run_id = await client.start_run(slow(), client_key="mine")
         assert await client.start_run(slow(), client_key="mine") == run_id
-        waiting = asyncio.create_task(client.wait(run_id, timeout=60))
+        waiting = asyncio.create_task(client.wait(run_id, timeout=PATIENCE_S))
         async for record in client.watch([run_id]):
             if record.state == "EXEC":
                 break

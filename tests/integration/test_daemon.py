@@ -24,7 +24,7 @@ from mosaic.errors import (
 from mosaic.front.worker_manifests import add_manifest
 from tests import journal_lines
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 TWO_GPUS = {"cpus": 1, "memory_mb": 512, "gpus": {"requested": 2, "mandatory": True}}
 LONG = {"episodes": 1_000_000, "max_steps_per_second": 500}
@@ -78,7 +78,7 @@ def test_killing_the_daemon_hurts_nothing_and_the_run_is_adopted(daemon: DaemonH
     daemon.kill()
     journal = daemon.home.run(run_id).journal
     size = journal.stat().st_size
-    wait_until(lambda: journal.stat().st_size > size, 5, "the worker to go on by itself")
+    wait_until(lambda: journal.stat().st_size > size, what="the worker to go on by itself")
     daemon.start()
     record = daemon.client.get_run(run_id)
     assert record.state is RunState.EXEC
@@ -94,9 +94,9 @@ def test_an_exit_while_no_daemon_runs_is_recorded_later(daemon: DaemonHarness) -
     daemon.wait_for(run_id, "RDY")
     daemon.kill()
     exit_file = daemon.home.run(run_id).attempt(1).exit
-    wait_until(exit_file.exists, 10, "the run host to record the exit")
+    wait_until(exit_file.exists, what="the run host to record the exit")
     daemon.start()
-    record = daemon.wait_over(run_id, timeout_s=3)
+    record = daemon.wait_over(run_id)
     assert (record.outcome, record.exit_code) == ("failed", 23)
 
 
@@ -133,7 +133,7 @@ def test_pause_and_resume_of_a_worker(daemon: DaemonHarness) -> None:
     steps = journal_steps(daemon, run_id)
     daemon.client.unpause_run(run_id)
     daemon.wait_for(run_id, "EXEC")
-    wait_until(lambda: journal_steps(daemon, run_id) > steps, 10, "more steps")
+    wait_until(lambda: journal_steps(daemon, run_id) > steps, what="more steps")
     daemon.client.stop_run(run_id, grace_s=1)
     daemon.wait_over(run_id)
 
@@ -184,7 +184,7 @@ def test_a_full_machine_makes_runs_wait_and_priority_decides_who_is_next() -> No
         daemon.wait_for(first, "EXEC")
         low = daemon.submit(config={"episodes": 1}, priority=-5)
         high = daemon.submit(config={"episodes": 1}, priority=5)
-        waiting = wait_until(lambda: daemon.client.get_run(low).waiting, 5, "a reason to wait")
+        waiting = wait_until(lambda: daemon.client.get_run(low).waiting, what="a reason to wait")
         assert "waiting for 1 CPU; 0 are free" in waiting
         daemon.client.stop_run(first)
         assert daemon.wait_over(high).outcome == "succeeded"
@@ -213,7 +213,8 @@ def test_max_steps_ends_the_run_as_planned(daemon: DaemonHarness) -> None:
 
 
 def test_max_duration_ends_the_run_as_planned(daemon: DaemonHarness) -> None:
-    run_id = daemon.submit(config=LONG, schedule={"max_duration_seconds": 1})
+    # Before it hears of that it must have started, within these seconds and the grace.
+    run_id = daemon.submit(config=LONG, schedule={"max_duration_seconds": 4})
     record = daemon.wait_over(run_id)
     assert (record.outcome, record.stop_reason) == ("succeeded", "max_duration")
 
@@ -272,7 +273,7 @@ def test_delete_refuses_a_live_run_and_removes_a_finished_one_wholly(
 def test_logs_of_a_successful_run_go_when_nobody_wants_them(daemon: DaemonHarness) -> None:
     run_id = daemon.submit(config={"episodes": 1}, artifacts={"persist_logs": False})
     daemon.wait_over(run_id)
-    wait_until(lambda: not daemon.home.run(run_id).logs.exists(), 5, "the logs to go")
+    wait_until(lambda: not daemon.home.run(run_id).logs.exists(), what="the logs to go")
 
 
 def test_a_secret_reaches_the_worker_and_nothing_else(daemon: DaemonHarness) -> None:
@@ -340,7 +341,7 @@ def test_a_second_daemon_ends_with_3_and_names_the_first(daemon: DaemonHarness) 
         env=daemon.environment,
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert second.returncode == 3
@@ -446,8 +447,8 @@ def test_a_command_reaches_the_worker_and_checkpoints_go_when_nobody_wants_them(
     (point,) = daemon.client.recent_metrics(run_id, 1, names=["told"])
     assert point.value == 7
     checkpoint = daemon.home.run(run_id).directory / record.checkpoint_uri
-    wait_until(lambda: checkpoint.exists() is is_kept, 5, "the keep rule")
+    wait_until(lambda: checkpoint.exists() is is_kept, what="the keep rule")
     manifest = daemon.home.run(run_id).manifest
     wait_until(
-        lambda: bool(json.loads(manifest.read_bytes())["checkpoints"]) is is_kept, 5, "the list"
+        lambda: bool(json.loads(manifest.read_bytes())["checkpoints"]) is is_kept, what="the list"
     )

@@ -22,6 +22,7 @@ from tests.unit.cleanrl_worker.environments.batch_comparison import (
     random_actions,
     through_a_file,
 )
+from tests.waiting import PATIENCE_S
 
 NUM_ENVS = 3
 
@@ -117,6 +118,6 @@ def test_processes_die_with_the_training_and_survive_its_signals(tmp_path: Path)
         print(file=training.stdin, flush=True)
         assert training.stdout.readline() == "stepped\n"
         training.kill()
-    gone, alive = psutil.wait_procs(children, timeout=10)
+    gone, alive = psutil.wait_procs(children, timeout=PATIENCE_S)
     assert not alive
     assert len(gone) == 2

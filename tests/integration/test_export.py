@@ -31,7 +31,7 @@ from mosaic.export.tensorboard import export_tensorboard
 from tests.chaos.small_disk import mounted_tmpfs
 from tests.daemon_harness import DaemonHarness
 from tests.unit.export.run_rows_samples import SampleRows, record
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 
 def export_command(
@@ -43,7 +43,7 @@ def export_command(
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -141,7 +141,7 @@ def test_steps_of_which_only_the_actions_were_recorded_are_played_again(
         resources={"cpus": 1},
         metadata={"worker": {"config": settings}},
     )
-    assert daemon.wait_over(run_id, timeout_s=120).outcome == "succeeded"
+    assert daemon.wait_over(run_id).outcome == "succeeded"
     assert list(daemon.client.steps(run_id)) == []
     words = ("--to", "csv", "--steps", "--episodes", "0..3")
     done = export_command(daemon, tmp_path, run_id, *words)
@@ -202,7 +202,7 @@ def test_no_episodes_are_no_steps_and_it_is_said(daemon: DaemonHarness, tmp_path
 
 def test_a_run_that_goes_on_gives_what_is_there(daemon: DaemonHarness, tmp_path: Path) -> None:
     run_id = daemon.submit(config={"episodes": 100_000})
-    wait_until(lambda: daemon.client.get_run(run_id).progress.episodes > 3, 20, "some episodes")
+    wait_until(lambda: daemon.client.get_run(run_id).progress.episodes > 3, what="some episodes")
     done = daemon.client.export_run(run_id, "csv", tmp_path / "out")
     assert done.rows["episodes"] > 3
     assert json.loads((done.folder / "export.json").read_text())["was_over"] is False

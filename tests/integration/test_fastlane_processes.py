@@ -15,8 +15,8 @@ import pytest
 from mosaic.fastlane.layout import Geometry
 from mosaic.fastlane.segment import make_segment, open_segment, segment_path
 from mosaic.fastlane.viewer import Viewer, read_state
+from tests.waiting import PATIENCE_S
 
-PATIENCE_S = 20.0
 WIDTH, HEIGHT = 320, 240
 
 # Every frame is of one shade, so a torn one shows.

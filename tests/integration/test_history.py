@@ -102,7 +102,7 @@ def test_a_live_run_is_answered_too(daemon: DaemonHarness) -> None:
             (series,) = daemon.client.series(run_id, RETURN, buckets=50)
             return series if series.points > 200 else None
 
-        series = wait_until(curve, 20, "points of a live run")
+        series = wait_until(curve, what="points of a live run")
         assert series is not None
         assert len(series.counts) <= 50
         assert sum(series.counts) == series.points
@@ -184,7 +184,7 @@ def test_an_old_store_answers_at_once_and_is_upgraded_for_the_next_time(
         assert daemon.client.metrics(run_id) == metrics
         assert daemon.client.episode(run_id, 199).episode_index == 199
         db.execute("ROLLBACK")
-    wait_until(lambda: version(store) == len(MIGRATIONS), 15, "the store to be upgraded")
+    wait_until(lambda: version(store) == len(MIGRATIONS), what="the store to be upgraded")
     assert daemon.client.series(run_id, RETURN, buckets=20) == expected
     assert daemon.client.metrics(run_id) == metrics
 

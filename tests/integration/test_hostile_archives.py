@@ -32,7 +32,7 @@ from tests.hostile_archives import (
     packed,
 )
 from tests.kept_runs import traces
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 # A daemon that does nothing has about 60 MB; no archive may take it beyond this.
 MOST_MEMORY_MB = 250
@@ -183,7 +183,7 @@ def test_of_many_imports_of_one_run_at_once_one_is_taken(good: Path, target: Dae
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
     assert sorted(outcomes) == ["refused"] * 5 + ["taken"]
     target.client.delete_run(run_id_of(good), for_good=True)
     assert_usable(target)
@@ -229,7 +229,7 @@ def test_an_upload_that_is_cut_off_leaves_nothing(good: Path, target: DaemonHarn
 
     with pytest.raises(Exception):  # noqa: B017 (gRPC's word for it differs by version)
         target.client._call(calls.import_run(chunks()))
-    wait_until(lambda: not list(target.home.transfer.iterdir()), 10, "the file to go")
+    wait_until(lambda: not list(target.home.transfer.iterdir()), what="the file to go")
     assert_usable(target)
 
 

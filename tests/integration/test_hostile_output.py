@@ -11,6 +11,7 @@ import pytest
 
 from tests.daemon_harness import DaemonHarness
 from tests.integration.pseudo_terminal import pseudo_terminal
+from tests.waiting import PATIENCE_S
 
 CLIPBOARD = b"\x1b]52;c;cm0gLXJmIH4=\x07"
 LOG = (
@@ -47,7 +48,7 @@ def on_terminal(daemon: DaemonHarness, *words: str, **variables: str) -> str:
             [sys.executable, "-m", "mosaic.cli", *words],
             {**daemon.environment, "TERM": "xterm-256color", **variables},
         )
-        process.wait(30)
+        process.wait(PATIENCE_S)
     # Closed: everything has been read.
     return terminal.output.replace("\r\n", "\n")
 
@@ -57,7 +58,7 @@ def piped(daemon: DaemonHarness, *words: str) -> bytes:
         [sys.executable, "-m", "mosaic.cli", *words],
         env=daemon.environment,
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.stdout

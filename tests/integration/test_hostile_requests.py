@@ -16,9 +16,9 @@ from mosaic.wire.errors import from_rpc
 from mosaic.wire.generated import trainer_pb2 as pb
 from tests.daemon_harness import DaemonHarness, run_document
 from tests.hostile_values import VALUES
+from tests.waiting import PATIENCE_S
 
 # Far less than a client waits for an answer that never comes.
-SOON_S = 20
 
 
 def refusal(daemon: DaemonHarness, config_json: str) -> MosaicError:
@@ -26,7 +26,7 @@ def refusal(daemon: DaemonHarness, config_json: str) -> MosaicError:
     with grpc.insecure_channel(f"unix:{daemon.home.daemon_socket}") as channel:
         request = pb.SubmitRunRequest(config_json=config_json, client_key="key")
         with pytest.raises(grpc.RpcError) as caught:
-            trainer_stub(channel).SubmitRun(request, timeout=SOON_S)
+            trainer_stub(channel).SubmitRun(request, timeout=PATIENCE_S)
     return from_rpc(caught.value)
 
 
@@ -67,7 +67,7 @@ def command(daemon: DaemonHarness, *words: str | bytes) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=SOON_S,
+        timeout=PATIENCE_S,
         check=False,
     )
 

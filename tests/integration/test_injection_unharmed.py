@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.injection_stage import LOOP, TIMEOUT_S, Stage
+from tests.integration.injection_stage import LOOP, Stage
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_injection_that_cannot_even_start_does_not_break_the_script(stage: Stage
         env={**variables, "PYTHONPATH": site_only},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert done.stdout == "goes on\n"
@@ -93,7 +94,7 @@ for program in ("no-such-program", "./neither", "true"):
 def test_a_reader_that_is_gone_is_survived(stage: Stage) -> None:
     stage.seen.touch()
     process = stage.start(LOOP.replace("STEPS", "3000"), stage.injected())  # and nobody reads
-    _, errors = process.communicate(timeout=TIMEOUT_S)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, errors) == (0, "")
 
 

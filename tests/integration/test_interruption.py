@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+from tests.waiting import PATIENCE_S
+
 PROGRAM = """
 import sys, time
 from mosaic.cli.shared import failures
@@ -33,7 +35,7 @@ def interrupted(behaviour: str) -> tuple[int, str]:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=30)
+        rest, _ = process.communicate(timeout=PATIENCE_S)
         return process.returncode, rest
 
 

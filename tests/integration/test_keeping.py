@@ -28,7 +28,7 @@ from mosaic.errors import (
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 from tests.kept_runs import picture, traces
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 ENDLESS = {"episodes": 1_000_000}
 
@@ -163,7 +163,7 @@ def test_many_at_once_leave_a_whole_run(shared: DaemonHarness) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
     if run_id in [run.run_id for run in shared.client.trash()]:
         shared.client.restore_run(run_id)
     assert picture(shared.home, run_id) == files
@@ -206,18 +206,18 @@ def test_a_standing_policy_is_applied_at_start_and_a_broken_one_is_an_alarm(
     daemon.stop()
     daemon.start()
     wait_until(
-        lambda: "keep_lst" in " ".join(daemon.client.health().alarms), 10, "an alarm about it"
+        lambda: "keep_lst" in " ".join(daemon.client.health().alarms), what="an alarm about it"
     )
     assert len(daemon.client.list_runs()) == 2
     settings.write_text("[retention]\nkeep_last = 1\n[trash]\nkeep_days = 0\n")
     daemon.stop()
     daemon.start()
-    wait_until(lambda: len(daemon.client.list_runs()) == 1, 10, "the older run to go")
+    wait_until(lambda: len(daemon.client.list_runs()) == 1, what="the older run to go")
     assert [run.run_id for run in daemon.client.list_runs()] == [kept]
     assert [run.run_id for run in daemon.client.trash()] == [run_id]
     daemon.stop()
     daemon.start()
-    wait_until(lambda: not traces(daemon.home, run_id), 10, "the trash to be emptied by itself")
+    wait_until(lambda: not traces(daemon.home, run_id), what="the trash to be emptied by itself")
 
 
 def test_an_archive_is_a_run_in_another_home(
@@ -322,15 +322,15 @@ def test_a_daemon_that_dies_while_it_archives_leaves_no_file(
 
     thread = threading.Thread(target=archive)
     thread.start()
-    wait_until(lambda: any(path.stat().st_size for path in tmp_path.iterdir()), 20, "some bytes")
+    wait_until(lambda: any(path.stat().st_size for path in tmp_path.iterdir()), what="some bytes")
     with pytest.raises(RunStateError, match="being archived"):
         daemon.client.delete_run(run_id)
     daemon.kill()
     daemon.start()
-    thread.join(60)
+    thread.join(PATIENCE_S)
     assert len(failures) == 1 and "archive" in str(failures[0])
     assert list(tmp_path.iterdir()) == []
-    wait_until(lambda: list(daemon.home.transfer.iterdir()) == [], 5, "a tidy folder")
+    wait_until(lambda: list(daemon.home.transfer.iterdir()) == [], what="a tidy folder")
     assert daemon.client.archive_run(run_id, tmp_path / "run.zip").exists()
 
 

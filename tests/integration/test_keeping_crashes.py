@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE_S
+
 
 @pytest.mark.parametrize(
     ("operation", "ends"),
@@ -39,6 +41,6 @@ def crashed(operation: str, folder: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "tests.integration.keeping_crashes", operation, folder],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )

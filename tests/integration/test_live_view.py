@@ -22,10 +22,10 @@ from mosaic.fastlane.layout import (
 from mosaic.fastlane.segment import make_segment, open_segment, segment_path
 from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, SlotState, View, Viewer, read_state
 from mosaic.testing.worker_process import WorkerProcess, poll
+from tests.waiting import PATIENCE_S
 
 pytest.importorskip("torch")
 
-TIMEOUT_S = 60.0
 HAS_OPENGL = gl_backend() is not None
 PPO = {"num_envs": 2, "num_steps": 32, "num_minibatches": 2, "update_epochs": 1, "threads": 1}
 MUJOCO = {"num_steps": 256, "num_minibatches": 4, "update_epochs": 1, "threads": 1}
@@ -103,8 +103,8 @@ def watch_to_the_end(worker: WorkerProcess, viewer: Viewer) -> list[View]:
             seen.append(view)
         return worker.process.poll() is not None
 
-    poll(look, TIMEOUT_S, "the end of the training")
-    assert worker.wait(TIMEOUT_S) == 0, worker.stderr
+    poll(look, PATIENCE_S, "the end of the training")
+    assert worker.wait(PATIENCE_S) == 0, worker.stderr
     return seen
 
 
@@ -114,7 +114,7 @@ def watch_until(viewer: Viewer, status: str, is_moving: bool = False) -> View:
         fits = view.status == status and (view.picture is not None or not is_moving)
         return view if fits else None
 
-    view = poll(look, TIMEOUT_S, f"the status {status}")
+    view = poll(look, PATIENCE_S, f"the status {status}")
     assert view is not None
     return view
 
@@ -147,7 +147,7 @@ def test_watched_training_ends_with_the_same_weights(
 ) -> None:
     unseen = segment_path("01UNSEEN", tmp_path)
     with start(training, tmp_path / "unwatched", unseen) as unwatched:
-        assert unwatched.wait(TIMEOUT_S) == 0, unwatched.stderr
+        assert unwatched.wait(PATIENCE_S) == 0, unwatched.stderr
     assert slots(unseen) and not any(state.frames for state in slots(unseen)), "nobody watched"
     # Somebody watches before it starts: on a fast machine it is over before a viewer has come.
     make_segment(path, Geometry.within(DEFAULT_SLOTS, DEFAULT_MAX_DIM)).close()
@@ -160,14 +160,14 @@ def test_watched_training_ends_with_the_same_weights(
 def test_watched_training_resumes_exactly(tmp_path: Path, path: Path, viewer: Viewer) -> None:
     often: dict[str, Any] = {"params": {"checkpoint_interval": 640}}
     with start(CART_POLE, tmp_path / "whole", path, **often) as whole:
-        assert whole.wait(TIMEOUT_S) == 0, whole.stderr
+        assert whole.wait(PATIENCE_S) == 0, whole.stderr
     path.unlink()
     with start(CART_POLE, tmp_path / "first", path, **often) as first:
         watch_until(viewer, LIVE, is_moving=True)
-        first.wait_for("checkpoint_saved", TIMEOUT_S, count=2)
+        first.wait_for("checkpoint_saved", PATIENCE_S, count=2)
         first.process.send_signal(signal.SIGSTOP)  # so that it cannot end before it is killed
         first.process.kill()
-        assert first.wait(TIMEOUT_S) == -signal.SIGKILL
+        assert first.wait(PATIENCE_S) == -signal.SIGKILL
     again = {variables.RUN_DIR: str(first.run_directory), variables.JOURNAL: str(first.journal)}
     with start(CART_POLE, tmp_path / "again", path, 2, environment=again, **often) as second:
         watch_to_the_end(second, viewer)
@@ -185,17 +185,17 @@ def test_every_process_shows_its_own_environments(
             found = [state for state in slots(path) if state.frames and state.metrics.episodes]
             return found if len(found) == 4 else []
 
-        shown = poll(shown_by_all, TIMEOUT_S, "frames and episodes of four environments")
+        shown = poll(shown_by_all, PATIENCE_S, "frames and episodes of four environments")
         worker.send({"command": "pause"})
         poll(
             lambda: [state.metrics.flags for state in slots(path)] == [PAUSED] * 4,
-            TIMEOUT_S,
+            PATIENCE_S,
             "four paused environments",
         )
         worker.send({"command": "resume"})
         watch_until(viewer, LIVE, is_moving=True)
         worker.send({"command": "stop"})
-        assert worker.wait(TIMEOUT_S) == 0, worker.stderr
+        assert worker.wait(PATIENCE_S) == 0, worker.stderr
     pids = [state.pid for state in shown]
     assert worker.process.pid not in pids
     assert pids == sorted(pids, key=pids.index), "in the order of the environments"
@@ -210,7 +210,7 @@ def test_one_environment_of_another_process_is_shown_alone(
         assert len(slots(path)) == 1 and slots(path)[0].pid != worker.process.pid
         assert view.picture is not None and view.picture.width == 480
         worker.send({"command": "stop"})
-        assert worker.wait(TIMEOUT_S) == 0, worker.stderr
+        assert worker.wait(PATIENCE_S) == 0, worker.stderr
 
 
 def test_paused_run_is_shown_as_paused(tmp_path: Path, path: Path, viewer: Viewer) -> None:
@@ -219,15 +219,15 @@ def test_paused_run_is_shown_as_paused(tmp_path: Path, path: Path, viewer: Viewe
         worker.send({"command": "pause"})
         (figures, *_) = watch_until(viewer, PAUSED_NOW).metrics
         assert figures is not None and figures.steps > 0
-        worker.wait_for("run_paused", TIMEOUT_S)
+        worker.wait_for("run_paused", PATIENCE_S)
         worker.send({"command": "resume"})
         watch_until(viewer, LIVE, is_moving=True)
         worker.send({"command": "stop"})
-        assert worker.wait(TIMEOUT_S) == 0, worker.stderr
+        assert worker.wait(PATIENCE_S) == 0, worker.stderr
 
 
 def test_live_view_that_is_off_leaves_no_memory(tmp_path: Path, path: Path) -> None:
     off = Training("ppo", "CartPole-v1", 128, PPO, {"fastlane_enabled": False})
     with start(off, tmp_path / "run", path) as worker:
-        assert worker.wait(TIMEOUT_S) == 0, worker.stderr
+        assert worker.wait(PATIENCE_S) == 0, worker.stderr
     assert not path.exists()

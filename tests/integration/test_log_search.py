@@ -12,7 +12,7 @@ import pytest
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.errors import RequestError, UnknownRunError
 from tests.daemon_harness import DaemonHarness
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 
 def printing(daemon: DaemonHarness, *lines: str) -> str:
@@ -30,7 +30,7 @@ def logs_command(daemon: DaemonHarness, *words: str) -> subprocess.CompletedProc
         env=daemon.environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -72,7 +72,7 @@ def test_a_pattern_that_takes_for_ever_is_ended_while_the_daemon_serves_others(
     run_id = printing(daemon, "a" * 60 + "b")
     with ThreadPoolExecutor(1) as pool:
         search = pool.submit(lambda: [*daemon.client.search_logs("(a+)+$", is_regex=True)])
-        wait_until(lambda: searches(daemon), 10, "the search to begin")
+        wait_until(lambda: searches(daemon), what="the search to begin")
         answered = 0
         while not search.done():
             assert daemon.client.get_run(run_id).run_id == run_id
@@ -106,7 +106,7 @@ def test_a_client_that_goes_away_ends_the_search(daemon: DaemonHarness) -> None:
     matches = daemon.client.search_logs("x", limit=500)
     next(matches)
     matches.close()
-    wait_until(lambda: not searches(daemon), 10, "no search left")
+    wait_until(lambda: not searches(daemon), what="no search left")
 
 
 def searches(daemon: DaemonHarness) -> list[int]:

@@ -15,12 +15,12 @@ import pytest
 
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import RequestError
+from mosaic.processes import stat_fields
 from mosaic.replay.stretches import NICENESS, StretchPlayer, StretchStep
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-WAIT_S = 60.0
 TRAINING = {
     "algo": "ppo",
     "env_id": "CartPole-v1",
@@ -57,7 +57,7 @@ def newest(daemon: DaemonHarness, run_id: str, after: int = -1) -> EpisodeRecord
             return recording if not recording.problem and episode.episode_index > after else None
         return None
 
-    return wait_until(found, WAIT_S)
+    return wait_until(found)
 
 
 def assert_consecutive(steps: list[StretchStep]) -> None:
@@ -69,7 +69,7 @@ def assert_consecutive(steps: list[StretchStep]) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    return (stat_fields(pid) or "Z")[0] == "Z"
 
 
 def test_newest_episodes_one_after_the_other_in_one_process(
@@ -100,9 +100,9 @@ def test_it_waits_while_nobody_takes_its_pictures_and_is_gone_when_killed(
         pictures = player.play(recording)
         next(pictures)
         waits = (psutil.STATUS_SLEEPING, psutil.STATUS_DISK_SLEEP)
-        wait_until(lambda: psutil.Process(player.pid).status() in waits, WAIT_S)
+        wait_until(lambda: psutil.Process(player.pid).status() in waits)
         player.kill()
-        wait_until(lambda: is_gone(player.pid), WAIT_S)
+        wait_until(lambda: is_gone(player.pid))
 
 
 _OWNER = """
@@ -132,4 +132,4 @@ def test_it_ends_with_an_owner_that_is_killed(daemon: DaemonHarness, run_id: str
             assert not is_gone(pid)
         finally:
             os.kill(owner.pid, signal.SIGKILL)
-    wait_until(lambda: is_gone(pid), WAIT_S)
+    wait_until(lambda: is_gone(pid))

@@ -23,6 +23,7 @@ from mosaic.gui.runs.model.rows import return_text, row_of, speed_text
 from mosaic.gui.state.live_watch import LiveFrames, Tile
 from mosaic.gui.state.runs_state import RunColours, RunsState
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
+from tests.waiting import PATIENCE_S
 
 KINDS = ("baseline", "cleanrl", "script")
 SCRIPT = """
@@ -61,7 +62,7 @@ def runs(daemon: DaemonHarness, tmp_path_factory: pytest.TempPathFactory) -> dic
     documents["cleanrl"]["resources"] = {"cpus": 1, "memory_mb": 4096}
     documents["script"]["resources"] = {"cpus": 1, "memory_mb": 4096}
     started = {kind: daemon.client.start_run(document) for kind, document in documents.items()}
-    over = {kind: daemon.wait_over(run_id, 120) for kind, run_id in started.items()}
+    over = {kind: daemon.wait_over(run_id) for kind, run_id in started.items()}
     for kind, record in over.items():
         assert record.outcome == "succeeded", (kind, record.failure, record.stderr_tail)
     return over
@@ -70,7 +71,12 @@ def runs(daemon: DaemonHarness, tmp_path_factory: pytest.TempPathFactory) -> dic
 def said(daemon: DaemonHarness, *words: str) -> str:
     command = [sys.executable, "-m", "mosaic.cli", *words]
     done = subprocess.run(
-        command, env=daemon.environment, capture_output=True, text=True, timeout=60, check=False
+        command,
+        env=daemon.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -166,7 +166,7 @@ def test_the_cause_is_right_says_what_to_change_and_is_not_tried_again(
     daemon: DaemonHarness, tmp_path: Path
 ) -> None:
     runs = {name: submit(daemon, tmp_path, case) for name, case in CASES.items()}
-    records = {name: daemon.wait_over(run_id, 100) for name, run_id in runs.items()}
+    records = {name: daemon.wait_over(run_id) for name, run_id in runs.items()}
     found = {name: (record.failure_reason, record.attempt) for name, record in records.items()}
     assert found == {
         name: (case.label, 1 if case.label in OUT_OF_MEMORY else 3) for name, case in CASES.items()

@@ -12,8 +12,8 @@ from mosaic.contracts import worker_environment as variables
 from mosaic.telemetry.recordings.episodes import recorded_episodes
 from mosaic.testing.worker_process import WorkerProcess
 from tests.replayed_episodes import assert_replays_identically, recorded
+from tests.waiting import PATIENCE_S
 
-TIMEOUT_S = 60.0
 PARAMETERS = {"num_envs": 3, "num_steps": 32, "num_minibatches": 2, "update_epochs": 1}
 
 
@@ -43,14 +43,14 @@ def assert_journal_is_recorded(worker: WorkerProcess) -> list[int]:
 def test_episodes_of_a_training_in_processes_and_of_its_evaluation(tmp_path: Path) -> None:
     config = training(1500, vectorization="processes")
     with WorkerProcess("cleanrl_worker", tmp_path / "train", config) as trained:
-        assert trained.wait(TIMEOUT_S) == 0, trained.stderr
+        assert trained.wait(PATIENCE_S) == 0, trained.stderr
     numbers = assert_journal_is_recorded(trained)
     for number in (numbers[0], numbers[-1]):
         assert_replays_identically(trained.run_directory / "recordings", number)
     (model,) = trained.run_directory.glob("runs/*/ppo.cleanrl_model")
     extras = {"mode": "policy_eval", "policy_path": str(model), "eval_batch_size": 5}
     with WorkerProcess("cleanrl_worker", tmp_path / "eval", {"extras": extras}) as evaluated:
-        assert evaluated.wait(TIMEOUT_S) == 0, evaluated.stderr
+        assert evaluated.wait(PATIENCE_S) == 0, evaluated.stderr
     for number in assert_journal_is_recorded(evaluated):
         assert_replays_identically(evaluated.run_directory / "recordings", number)
 
@@ -58,16 +58,16 @@ def test_episodes_of_a_training_in_processes_and_of_its_evaluation(tmp_path: Pat
 def test_episodes_across_a_kill(tmp_path: Path) -> None:
     config = training(6000, checkpoint_interval=600)
     with WorkerProcess("cleanrl_worker", tmp_path / "first", config) as first:
-        first.wait_for("checkpoint_saved", TIMEOUT_S, count=2)
+        first.wait_for("checkpoint_saved", PATIENCE_S, count=2)
         first.process.kill()
-        assert first.wait(TIMEOUT_S) == -signal.SIGKILL
+        assert first.wait(PATIENCE_S) == -signal.SIGKILL
     again = {
         variables.RUN_DIR: str(first.run_directory),
         variables.JOURNAL: str(first.journal),
         variables.ATTEMPT: "2",
     }
     with WorkerProcess("cleanrl_worker", tmp_path / "second", config, environment=again) as second:
-        assert second.wait(TIMEOUT_S) == 0, second.stderr
+        assert second.wait(PATIENCE_S) == 0, second.stderr
     assert_journal_is_recorded(first)
     folder = first.run_directory / "recordings"
     crossing = recorded_episodes(folder, attempt=2)[:3]

@@ -28,6 +28,7 @@ from mosaic.errors import HomeError, StoreError
 from mosaic.files import atomic_write_json
 from mosaic.paths import Home
 from tests.registry_samples import end, launch, made_home, new_run, step, submit
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -518,7 +519,7 @@ async def test_every_acknowledged_run_survives_kill_nine(home: Home) -> None:
         assert writer.stdout is not None
         lines = [writer.stdout.readline() for _ in range(12)]
         writer.kill()
-        rest, _ = writer.communicate(timeout=10)
+        rest, _ = writer.communicate(timeout=PATIENCE_S)
         text = "".join(lines) + rest
         acknowledged |= {line for line in text.splitlines() if len(line) == 26}
     found, registry = await reopened(home)

@@ -21,6 +21,7 @@ from mosaic.replay.simulation import Simulation, verify
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.integration.pseudo_terminal import pseudo_terminal
 from tests.unit.frames.pictures import read_png
+from tests.waiting import PATIENCE_S
 
 # One of each family that the baseline worker knows, with something to see in its rewards.
 FAMILIES = [
@@ -228,10 +229,10 @@ def test_the_player_in_a_terminal(daemon: DaemonHarness, run: str) -> None:
                 terminal.press(keys)
                 terminal.wait_for(shown)
             terminal.press(b"q")
-            assert process.wait(10) == 0
+            assert process.wait(PATIENCE_S) == 0
         finally:
             process.kill()
-            process.wait(10)
+            process.wait(PATIENCE_S)
         assert terminal.mode == mode
         assert "episode 0 of" in terminal.output and "Traceback" not in terminal.output
 
@@ -249,7 +250,7 @@ def test_the_player_shows_a_difference_in_red(daemon: DaemonHarness) -> None:
             terminal.wait_for("differs at step 2: recorded 0.5, simulated 1.0")
             assert "\x1b[31m" in terminal.output
             terminal.press(b"\x03")
-            assert process.wait(10) == 130
+            assert process.wait(PATIENCE_S) == 130
         finally:
             process.kill()
-            process.wait(10)
+            process.wait(PATIENCE_S)

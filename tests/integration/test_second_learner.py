@@ -13,6 +13,7 @@ import pytest
 
 from mosaic.front.worker_manifests import add_manifest
 from tests.daemon_harness import DaemonHarness, running_daemon
+from tests.waiting import PATIENCE_S
 
 PACKAGE = Path(__file__).resolve().parents[1] / "fixtures" / "second_learner"
 
@@ -30,7 +31,7 @@ def train(daemon: DaemonHarness, *words: str) -> subprocess.CompletedProcess[str
         env={**daemon.environment, "PYTHONPATH": str(PACKAGE)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
 

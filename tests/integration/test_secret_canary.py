@@ -21,7 +21,7 @@ from mosaic.errors import ConfigError
 from mosaic.wire.generated import trainer_pb2 as pb
 from mosaic.wire.generated.trainer_pb2_grpc import TrainerStub
 from tests.daemon_harness import MISBEHAVING, DaemonHarness, contents_below, run_document
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 NAMES = """
 PGPASSWORD GITHUB_PAT OPENAI_KEY DATABASE_URL MYSQL_PWD SLACK_WEBHOOK wandbApiKey TOKEN1
@@ -84,7 +84,7 @@ def mosaic(daemon: DaemonHarness, *words: str) -> str:
         env=daemon.environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -109,7 +109,7 @@ def test_a_canary_in_many_variables_is_found_nowhere(
     daemon.kill()  # the second attempt is started by a daemon that was never told
     daemon.start()
     go_file.touch()
-    record = daemon.wait_over(run_id, timeout_s=60)
+    record = daemon.wait_over(run_id)
 
     assert record.attempt == 2 and record.outcome == "failed"
     received = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
@@ -240,7 +240,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 def as_nobody(code: str, *words: str) -> None:
     """What another user does, in a process of theirs."""
     program = f"import os, sys; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n{code}"
-    subprocess.run([sys.executable, "-I", "-c", program, *words], check=True, timeout=20)
+    subprocess.run([sys.executable, "-I", "-c", program, *words], check=True, timeout=PATIENCE_S)
 
 
 @pytest.fixture
@@ -303,10 +303,10 @@ def test_sockets_are_not_put_where_another_user_waits_for_them(daemon: DaemonHar
     try:
         daemon.launch()
         assert daemon.process is not None
-        assert daemon.process.wait(15) != 0
+        assert daemon.process.wait(PATIENCE_S) != 0
         daemon.process = None
         assert list(place.iterdir()) == []
     finally:
         place.rmdir()
     daemon.start()
-    assert wait_until(lambda: daemon.client.health().healthy, 10, "a healthy daemon")
+    assert wait_until(lambda: daemon.client.health().healthy, what="a healthy daemon")

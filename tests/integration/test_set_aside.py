@@ -359,7 +359,7 @@ def test_a_store_that_cannot_be_trusted_is_made_again_from_the_journal(
         except CorruptStoreError:
             return None
 
-    assert wait_until(answered, 20, "the store") == before
+    assert wait_until(answered, what="the store") == before
     assert store.with_name("telemetry.corrupt-1.sqlite").exists(), "what was there is kept"
 
 
@@ -380,7 +380,7 @@ def test_a_daemon_starts_beside_documents_that_nobody_can_read(tmp_path: Path) -
         assert {run.run_id for run in harness.client.list_runs()} == {bad, sound}
         shown = harness.client.get_run(bad)
         assert shown.config == {} and shown.manifest == {}
-        wait_until(lambda: harness.client.health().alarms, 10, "the alarm about the policy")
+        wait_until(lambda: harness.client.health().alarms, what="the alarm about the policy")
         (alarm,) = harness.client.health().alarms
         assert "retention.toml cannot be read" in alarm
         assert harness.wait_over(harness.submit()).outcome == "succeeded"

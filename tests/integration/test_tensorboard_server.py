@@ -25,7 +25,7 @@ from mosaic.contracts.manifest import AnalyticsManifest, TensorBoardArtifact
 from mosaic.errors import DependencyError, RequestError
 from mosaic.files import atomic_write_json
 from tests.daemon_harness import DaemonHarness
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 
@@ -54,8 +54,13 @@ def session_of(leader: int) -> list[int]:
 
 
 def fetch(url: str) -> Any:
-    with urlopen(url, timeout=10) as answer:
+    with urlopen(url, timeout=PATIENCE_S) as answer:
         return json.load(answer)
+
+
+def tags_of(url: str, run: str) -> list[str]:
+    """Of its scalars; TensorBoard knows of a run before it has read its events."""
+    return list(fetch(f"{url}data/plugin/scalars/tags").get(run, ()))
 
 
 def test_a_server_shows_named_logs_to_those_who_know_its_address(tmp_path: Path) -> None:
@@ -64,10 +69,9 @@ def test_a_server_shows_named_logs_to_those_who_know_its_address(tmp_path: Path)
     with TensorBoardServer(tree) as server:
         url = server.url
         assert url.startswith("http://127.0.0.1:")
-        runs = wait_until(lambda: fetch(f"{url}data/runs"), 20, "TensorBoard to see the run")
+        runs = wait_until(lambda: fetch(f"{url}data/runs"), what="TensorBoard to see the run")
         assert runs == ["odd, name: yes"]
-        tags = fetch(f"{url}data/plugin/scalars/tags")
-        assert list(tags["odd, name: yes"]) == ["loss"]
+        assert wait_until(lambda: tags_of(url, "odd, name: yes"), what="its tags") == ["loss"]
         root = url.rpartition("/")[0].rpartition("/")[0]
         assert not answers(f"{root}/")
         processes = session_of(server.pid or 0)
@@ -77,7 +81,7 @@ def test_a_server_shows_named_logs_to_those_who_know_its_address(tmp_path: Path)
     assert not answers(url)
     assert not server.is_running
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log"]
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes), 10)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in processes))
 
 
 def test_an_interpreter_without_tensorboard_is_named(tmp_path: Path) -> None:
@@ -142,15 +146,15 @@ def test_nothing_is_left_however_the_command_ends(
             leader = said["pid"]
             assert session_of(leader)
             os.kill(process.pid, number)
-            process.wait(15)
+            process.wait(PATIENCE_S)
             assert process.returncode == (0 if number is signal.SIGINT else -number)
-            wait_until(partial(is_session_over, leader), 15, f"{number.name}: an end")
+            wait_until(partial(is_session_over, leader), what=f"{number.name}: an end")
             assert not answers(said["url"])
     finally:
         for process in commands.values():
             process.kill()
             process.communicate()
-    wait_until(lambda: not list(tmp_path.iterdir()), 10, "no scratch folder")
+    wait_until(lambda: not list(tmp_path.iterdir()), what="no scratch folder")
 
 
 def test_a_run_without_event_files_is_shown_from_its_store(
@@ -161,11 +165,10 @@ def test_a_run_without_event_files_is_shown_from_its_store(
     process = command(daemon, tmp_path, "tensorboard", run_id, "--json")
     try:
         url = read_document(process)["url"]
-        tags = wait_until(lambda: fetch(f"{url}data/plugin/scalars/tags"), 20, "its tags")
-        assert "rollout/episodic_return" in tags["stored"]
+        wait_until(lambda: "rollout/episodic_return" in tags_of(url, "stored"), what="its returns")
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=15)
+        process.communicate(timeout=PATIENCE_S)
     assert not list(tmp_path.iterdir())
 
 
@@ -173,12 +176,12 @@ def test_what_cannot_be_shown_is_said(
     daemon: DaemonHarness, shown_run: str, tmp_path: Path
 ) -> None:
     printing = command(daemon, tmp_path, "tensorboard", shown_run, "--print")
-    out, _ = printing.communicate(timeout=20)
+    out, _ = printing.communicate(timeout=PATIENCE_S)
     assert out.startswith("tensorboard --host 127.0.0.1 --logdir ") and out.endswith("/tb\n")
     path = daemon.home.run(shown_run).manifest
     path.write_text('{"run_id": "R", "worker_type": "w", "tensorboard": {"enabled": "yes"}}')
     refused = command(daemon, tmp_path, "tensorboard", shown_run)
-    _, complaint = refused.communicate(timeout=20)
+    _, complaint = refused.communicate(timeout=PATIENCE_S)
     assert refused.returncode == 1
     assert "'tensorboard.enabled'" in complaint and "Traceback" not in complaint
     assert not list(tmp_path.iterdir())

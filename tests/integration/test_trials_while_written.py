@@ -15,7 +15,7 @@ from mosaic.analytics.optuna.reader import open_studies
 from mosaic.errors import StoreError
 from tests.daemon_harness import DaemonHarness
 from tests.unit.analytics.optuna_samples import open_storage
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 pytest.importorskip("optuna")
 
@@ -36,6 +36,8 @@ else:
 def objective(trial):
     x = trial.suggest_float("x", -1, 1)
     trial.suggest_categorical("kind", ["a", None])
+    if trial.number in (10, 20, 30):
+        sys.stdin.readline()  # somebody has read since
     for step in range(3):
         trial.report(x, step)
     if trial.number % 7 == 3:
@@ -59,13 +61,14 @@ def test_a_writer_is_never_held_up(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    counts = []
+    counts: list[int] = []
     try:
-        assert writer.stdout is not None
+        assert writer.stdin is not None and writer.stdout is not None
         assert writer.stdout.readline() == "created\n"
         reader = open_studies(path)
         while writer.poll() is None:
@@ -74,6 +77,9 @@ def test_a_writer_is_never_held_up(tmp_path: Path, name: str) -> None:
             except StoreError as error:
                 assert "busy" in error.hint  # the writer has it; nobody waits
                 continue
+            if len(study.trials) not in counts and len(set(counts)) < 3:
+                writer.stdin.write("\n")
+                writer.stdin.flush()
             counts.append(len(study.trials))
             numbers = [trial.number for trial in study.trials]
             assert numbers == list(range(len(numbers)))
@@ -121,11 +127,11 @@ def test_the_study_of_a_watched_script_is_found_and_followed(daemon: DaemonHarne
             **document,
         }
     )
-    record = daemon.wait_over(run_id, 60)
+    record = daemon.wait_over(run_id)
     assert record.outcome == "succeeded", record
     assert record.manifest["optuna_db_path"].endswith("found.db")
     table = mosaic(daemon, "trials", run_id)
-    out, complaints = table.communicate(timeout=30)
+    out, complaints = table.communicate(timeout=PATIENCE_S)
     assert table.returncode == 0, complaints
     assert "4 trials: 4 complete" in out and out.count("best") == 1
 
@@ -136,7 +142,7 @@ def test_the_study_of_a_watched_script_is_found_and_followed(daemon: DaemonHarne
         assert [trial["number"] for trial in seen] == [0, 1, 2, 3]
         assert sum(trial["is_best"] for trial in seen) == 1
         following.send_signal(signal.SIGINT)
-        assert following.wait(15) == 0
+        assert following.wait(PATIENCE_S) == 0
     finally:
         following.kill()
         following.communicate()
@@ -149,7 +155,7 @@ def test_a_manifest_follows_its_run(daemon: DaemonHarness) -> None:
     def manifest() -> dict[str, Any]:
         return daemon.client.get_run(run_id).manifest
 
-    running = wait_until(lambda: manifest() if manifest().get("bundle") else None, 20)
+    running = wait_until(lambda: manifest() if manifest().get("bundle") else None)
     assert running is not None
     assert (running["status"], running["attempt"]) == ("running", 1)
     assert running["bundle"]["distribution"] == "mosaic-rl"

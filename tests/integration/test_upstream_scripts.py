@@ -15,8 +15,8 @@ from cleanrl_worker.upstream.interpreter import ask_interpreter
 from mosaic.errors import ConfigError
 from tests import journal_lines
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
+from tests.waiting import PATIENCE_S
 
-TIMEOUT_S = 120
 # Written for Gymnasium < 1.0: it logs what it finds in `final_info`, and nothing else.
 TYRO = """
 import json, os
@@ -133,7 +133,7 @@ def test_script_with_a_dataclass_is_trained_and_recorded(
     config = {"env_id": "CartPole-v1", "total_timesteps": 400, "seed": 7}
     extras = {"cuda": False, "algo_params": {"num_envs": 4, "save_model": True}, "notes": "mine"}
     run_id = daemon.client.start_run(document(checkout, "sarsa", config=config, extras=extras))
-    record = daemon.wait_over(run_id, TIMEOUT_S)
+    record = daemon.wait_over(run_id)
     assert record.outcome == "succeeded", record.failure
     files = daemon.home.run(run_id)
     folder = files.directory / "runs" / "CartPole-v1__sarsa__7__1"
@@ -171,7 +171,7 @@ def test_script_with_a_parser_starts_again_after_a_crash(
             script, "old_sarsa", config=config, extras={"cuda": False}, retry={"max_attempts": 2}
         )
     )
-    record = daemon.wait_over(run_id, TIMEOUT_S)
+    record = daemon.wait_over(run_id)
     assert (record.outcome, record.attempt) == ("succeeded", 2), record.failure
     told = json.loads((daemon.home.run(run_id).directory / "args.json").read_text())
     assert told == {"gym_id": "Acrobot-v1", "seed": 3, "total_timesteps": 500_000, "cuda": False}
@@ -185,7 +185,7 @@ def test_what_the_script_does_not_have_is_refused_before_it_starts(
     daemon: DaemonHarness, checkout: Path
 ) -> None:
     run_id = daemon.client.start_run(document(checkout, "sarsa", extras={"num_env": 3}))
-    record = daemon.wait_over(run_id, TIMEOUT_S)
+    record = daemon.wait_over(run_id)
     assert record.failure is not None
     assert "'extras.num_env' is no parameter of" in record.failure.message
     assert "did you mean num_envs" in record.failure.hint
@@ -203,7 +203,7 @@ def test_command_line_knows_the_scripts_of_the_source(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=TIMEOUT_S,
+            timeout=PATIENCE_S,
         )
 
     where = ("--source", "upstream", "--upstream-path", "cleanrl")

@@ -16,7 +16,7 @@ from mosaic.contracts.manifest import AnalyticsManifest, WandbArtifact
 from mosaic.errors import ProgramError, RequestError
 from mosaic.files import atomic_write_json
 from tests.daemon_harness import DaemonHarness
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 pytest.importorskip("wandb")
 
@@ -46,7 +46,11 @@ def test_an_offline_run_is_shown_and_its_upload_needs_key_and_network(
     }
     environment.pop("WANDB_API_KEY", None)
     subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, cwd=files.directory, check=True, timeout=60
+        [sys.executable, "-c", SCRIPT],
+        env=environment,
+        cwd=files.directory,
+        check=True,
+        timeout=PATIENCE_S,
     )
     manifest = AnalyticsManifest(run_id, "w", wandb=WandbArtifact(True, url="https://x.test/r"))
     atomic_write_json(files.manifest, manifest.to_dict())
@@ -57,7 +61,7 @@ def test_an_offline_run_is_shown_and_its_upload_needs_key_and_network(
             env={**environment, **more},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -102,15 +106,11 @@ def test_the_program_that_uploads_cannot_hang_or_tell_the_key(tmp_path: Path) ->
         assert caught.value.details["stderr_tail"] == ["*** is wrong"]
 
         pid_file = tmp_path / "helper"
-        hangs = program(
-            "helper = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-            f"open({str(pid_file)!r}, 'w').write(str(helper.pid))\n"
-            "time.sleep(600)"
-        )
+        hangs = ("/bin/sh", "-c", f"sleep 600 & echo $! > '{pid_file}'; sleep 600")
         with pytest.raises(ProgramError, match="was stopped"):
             sync_offline_run(tmp_path, environment, command=hangs, timeout_s=3)
         helper = int(pid_file.read_text())
-        wait_until(lambda: not _is_alive(helper), 10, "its helper to be gone")
+        wait_until(lambda: not _is_alive(helper), what="its helper to be gone")
     with pytest.raises(RequestError, match="cannot be reached"):
         sync_offline_run(tmp_path, environment, command=says_all)
 

@@ -11,7 +11,7 @@ import pytest
 
 from mosaic.analytics.series import Series
 from mosaic.analytics.wandb.reader import WandbReader, find_logs, latest_log
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 pytest.importorskip("wandb")
 
@@ -47,7 +47,7 @@ def test_an_offline_run_is_read_while_it_grows(tmp_path: Path) -> None:
         [sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, env=environment, cwd=tmp_path
     ) as process:
         try:
-            wait_until(lambda: latest_log(tmp_path) is not None, 60)
+            wait_until(lambda: latest_log(tmp_path) is not None)
             log = latest_log(tmp_path)
             assert log is not None
             reader = WandbReader(log)
@@ -61,9 +61,9 @@ def test_an_offline_run_is_read_while_it_grows(tmp_path: Path) -> None:
                 return len(seen.get("loss", ()))
 
             # W&B keeps what it has not flushed to itself; so much must come while the run goes on.
-            wait_until(lambda: read_on() > 100, 60)
+            wait_until(lambda: read_on() > 100)
             assert reader.run.exit_code is None
-            process.communicate(b"\n", timeout=60)
+            process.communicate(b"\n", timeout=PATIENCE_S)
         finally:
             process.kill()
     read_on()

@@ -36,6 +36,7 @@ from mosaic.wire.generated.trainer_pb2_grpc import TrainerStub
 from mosaic.wire.server_address import TcpAddress, TlsFiles, listen_on_tcp
 from tests.integration.scripted_trainer import TOKEN, ServerThread
 from tests.unit.wire.test_convert import BARE
+from tests.waiting import PATIENCE_S
 
 RUN = BARE.run_id
 METHODS = list(pb.DESCRIPTOR.services_by_name["Trainer"].methods)
@@ -416,7 +417,7 @@ def test_wait_survives_the_daemon_and_returns_the_details(
 
     server.trainer.script["GetRun"] = get
     watch_script(server, [FIRST], [FIRST], [OVER])
-    assert client.wait(RUN, timeout=10).stderr_tail == ("bye",)
+    assert client.wait(RUN, timeout=PATIENCE_S).stderr_tail == ("bye",)
 
 
 async def test_async_wait_survives_the_daemon(server: ServerThread) -> None:
@@ -426,7 +427,7 @@ async def test_async_wait_survives_the_daemon(server: ServerThread) -> None:
     server.trainer.script["GetRun"] = get
     watch_script(server, [FIRST], [OVER])
     async with AsyncTrainerClient(server.home, autostart=False) as client:
-        assert await client.wait(RUN, timeout=10) == OVER
+        assert await client.wait(RUN, timeout=PATIENCE_S) == OVER
 
 
 async def _never(request: Any, context: Any) -> AsyncIterator[Any]:
@@ -454,7 +455,7 @@ def test_watch_of_an_unknown_run_fails_at_once(server: ServerThread, client: Tra
 
     server.trainer.script["WatchRuns"] = refuse
     with pytest.raises(UnknownRunError):
-        client.wait(RUN, timeout=5)
+        client.wait(RUN, timeout=PATIENCE_S)
 
 
 def test_real_crash_in_the_middle_of_a_stream_is_survived(

@@ -17,6 +17,7 @@ import pytest
 import mosaic
 from mosaic.testing.event_check import assert_valid_journal, parse_journal
 from mosaic.testing.worker_process import WorkerProcess, clean_environment
+from tests.waiting import PATIENCE_S
 
 SOURCE = Path(mosaic.__file__).parent.parent
 
@@ -28,7 +29,7 @@ def run_alone(folder: Path, *arguments: str, **variables: str) -> subprocess.Com
         env=clean_environment(variables),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -53,7 +54,7 @@ def test_sdk_needs_nothing_but_the_standard_library() -> None:
         "           str(getattr(module, '__file__', ''))]\n"
         "sys.exit(str(outside) if outside else 0)"
     )
-    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, timeout=30)
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, timeout=PATIENCE_S)
 
 
 def test_files_appear_only_in_the_given_run_directory(tmp_path: Path) -> None:
@@ -115,17 +116,17 @@ def test_slow_motion_is_slow(tmp_path: Path) -> None:
 def test_slow_motion_still_stops_at_once(tmp_path: Path) -> None:
     config = {"env_id": "CartPole-v1", "episodes": 5, "max_steps_per_second": 0.01}
     with WorkerProcess("baseline_worker", tmp_path, config) as worker:
-        worker.wait_for("step", timeout_s=30)
+        worker.wait_for("step", timeout_s=PATIENCE_S)
         worker.process.send_signal(signal.SIGTERM)
-        assert worker.wait(timeout_s=10) == 0
+        assert worker.wait(timeout_s=PATIENCE_S) == 0
 
 
 def test_killed_attempt_is_followed_by_one_that_continues_the_journal(tmp_path: Path) -> None:
     config = {"env_id": "CartPole-v1", "total_timesteps": 10**9}
     with WorkerProcess("baseline_worker", tmp_path, config) as worker:
-        worker.wait_for("episode", timeout_s=30, count=20)
+        worker.wait_for("episode", timeout_s=PATIENCE_S, count=20)
         worker.process.kill()
-        assert worker.wait(timeout_s=10) == -signal.SIGKILL
+        assert worker.wait(timeout_s=PATIENCE_S) == -signal.SIGKILL
     done = run_alone(
         tmp_path,
         *settings(episodes=1),
@@ -192,9 +193,9 @@ sys.exit(worker_main(lambda: WorkerCapabilities("greedy"), Config, train))
     folder = tmp_path / "run"
     told = {"PYTHONPATH": str(tmp_path)}
     with WorkerProcess("greedy_worker", folder, {}, environment=told) as worker:
-        worker.wait_for("metric", timeout_s=30)
+        worker.wait_for("metric", timeout_s=PATIENCE_S)
         worker.send({"command": "stop", "reason": "time_limit"})
-        assert worker.wait(timeout_s=10) == 0
+        assert worker.wait(timeout_s=PATIENCE_S) == 0
         last = worker.events()[-1]
     assert (last["type"], last["payload"]["stop_reason"]) == ("run_completed", "time_limit")
 

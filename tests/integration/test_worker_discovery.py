@@ -12,6 +12,7 @@ import pytest
 
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.testing.worker_process import clean_environment
+from tests.waiting import PATIENCE_S
 
 GOOD = """
 print("noise on stdout while importing")
@@ -47,7 +48,7 @@ def discover(*arguments: str) -> dict[str, dict[str, Any]]:
         env=clean_environment({}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
     return {answer["name"]: answer for answer in json.loads(done.stdout)}
@@ -123,7 +124,7 @@ def test_hanging_worker_is_given_up(tmp_path: Path) -> None:
         env=clean_environment({}),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert done.stdout == "gave no answer within 0.3 s\n"
@@ -135,7 +136,7 @@ def test_malformed_argument_is_refused() -> None:
         env=clean_environment({}),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 2

@@ -14,6 +14,7 @@ import pytest
 
 from mosaic.testing.event_check import assert_valid_journal, parse_journal
 from mosaic.testing.worker_process import clean_environment
+from tests.waiting import PATIENCE_S
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "write-a-worker.md"
 BLOCK = re.compile(r'^```\w+ title="(?P<name>[^"]+)"\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -37,7 +38,7 @@ def run(folder: Path, *arguments: str, **variables: str) -> subprocess.Completed
         env=clean_environment({"PYTHONPATH": str(folder), **variables}),
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=PATIENCE_S,
         check=False,
     )
 

@@ -54,8 +54,8 @@ async def _write(root: Path, announce: Announce) -> None:
     await with_keeping(Home(root / "home"), act)
 
 
-def recover(root: Path) -> str:
-    (place,) = asyncio.run(places(root)).values()
+async def recover(root: Path) -> str:
+    (place,) = (await places(root)).values()
     return place
 
 

@@ -56,11 +56,8 @@ async def _write(home: Home, announce: Announce) -> None:
     await registry.close()
 
 
-def recover(root: Path) -> Recovered:
-    return asyncio.run(_recover(Home(root / "home")))
-
-
-async def _recover(home: Home) -> Recovered:
+async def recover(root: Path) -> Recovered:
+    home = Home(root / "home")
     home.create()
     registry = await Registry.open(home)
     try:

@@ -64,12 +64,9 @@ async def _write(home: Home, announce: Announce) -> None:
     await registry.close()
 
 
-def recover(root: Path) -> dict[str, str]:
-    return asyncio.run(_recover(Home(root / "home")))
-
-
-async def _recover(home: Home) -> dict[str, str]:
+async def recover(root: Path) -> dict[str, str]:
     """Run id by key, of runs that could be launched now."""
+    home = Home(root / "home")
     home.create()
     registry = await Registry.open(home)
     found = {}

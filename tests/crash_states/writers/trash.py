@@ -79,8 +79,8 @@ async def _write(home: Home, announce: Announce) -> None:
     await with_keeping(home, act)
 
 
-def recover(root: Path) -> dict[str, str]:
-    return asyncio.run(places(root))
+async def recover(root: Path) -> dict[str, str]:
+    return await places(root)
 
 
 def complaint(recovered: dict[str, str], said: Sequence[str]) -> str:

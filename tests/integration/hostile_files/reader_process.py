@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from mosaic.errors import MosaicError
+from tests.waiting import PATIENCE_S
 
-DEADLINE_S = 60.0
 Reader = Callable[[Path], Any]
 
 
@@ -49,7 +49,7 @@ def read_apart(reader: Reader, folder: Path) -> dict[str, Any]:
         os.write(child_end, json.dumps(outcome(reader, folder)).encode())
         os._exit(0)
     os.close(child_end)
-    is_heard = bool(select.select([answer], [], [], DEADLINE_S)[0])
+    is_heard = bool(select.select([answer], [], [], PATIENCE_S)[0])
     text = os.read(answer, 65_536) if is_heard else b""
     os.close(answer)
     if not is_heard:

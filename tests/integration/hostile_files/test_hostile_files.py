@@ -22,6 +22,7 @@ from tests.integration.hostile_files import (
 )
 from tests.integration.hostile_files.case import Case
 from tests.integration.hostile_files.manifest_cases import SECRET
+from tests.waiting import PATIENCE_S
 
 # By how much a reader may grow: a block of a recording takes up to twice its largest size.
 MOST_MB = 300
@@ -48,7 +49,7 @@ class ReaderProcess:
         return answer
 
     def close(self) -> None:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.fixture(scope="module")

@@ -28,16 +28,16 @@ for step in range(1, 10**9):
     daemon = mosaic.daemon
     # Behind a shell, so that the process that has to stand still is not the one we started.
     run_id = mosaic.detached("--", "bash", "-c", f"{sys.executable} train.py; true")
-    wait_until(lambda: daemon.client.get_run(run_id).progress.steps > 10, 20, "steps")
+    wait_until(lambda: daemon.client.get_run(run_id).progress.steps > 10, what="steps")
     daemon.client.pause_run(run_id)
     daemon.wait_for(run_id, "PAUSE")
     journal = daemon.home.run(run_id).journal
     paused = mosaic.events(run_id, "metric")
     beats = len(mosaic.events(run_id, "heartbeat"))
-    wait_until(lambda: len(mosaic.events(run_id, "heartbeat")) >= beats + 3, 10, "heartbeats")
+    wait_until(lambda: len(mosaic.events(run_id, "heartbeat")) >= beats + 3, what="heartbeats")
     assert mosaic.events(run_id, "metric") == paused, journal
     daemon.client.unpause_run(run_id)
-    wait_until(lambda: len(mosaic.events(run_id, "metric")) > len(paused), 10, "more metrics")
+    wait_until(lambda: len(mosaic.events(run_id, "metric")) > len(paused), what="more metrics")
     daemon.client.stop_run(run_id)
     record = daemon.wait_over(run_id)
     assert (record.outcome, record.exit_code) == ("canceled", 0)
@@ -57,7 +57,7 @@ def test_a_stop_is_a_ctrl_c_on_which_a_script_can_save(mosaic: Watcher) -> None:
     )
     daemon = mosaic.daemon
     run_id = mosaic.detached("--", sys.executable, "train.py")
-    wait_until(lambda: "started" in mosaic.log(run_id, "stdout"), 20, "the script")
+    wait_until(lambda: "started" in mosaic.log(run_id, "stdout"), what="the script")
     daemon.client.stop_run(run_id)
     assert daemon.wait_over(run_id).outcome == "canceled"
     assert [entry["path"] for entry in mosaic.manifest(run_id)["checkpoints"]] == [
@@ -79,8 +79,8 @@ def test_a_script_that_ignores_signals_is_killed_within_the_grace(mosaic: Watche
     )
     daemon = mosaic.daemon
     run_id = mosaic.detached("--", sys.executable, "train.py")
-    wait_until(lambda: "started" in mosaic.log(run_id, "stdout"), 20, "the script")
-    daemon.client.stop_run(run_id, grace_s=3)
+    wait_until(lambda: "started" in mosaic.log(run_id, "stdout"), what="the script")
+    daemon.client.stop_run(run_id, grace_s=8)
     record = daemon.wait_over(run_id)
     assert (record.outcome, record.exit_code) == ("canceled", 0)  # we ended it, in time
     assert mosaic.log(run_id, "stdout") == "started\ngot 2\ngot 15\n"
@@ -103,7 +103,7 @@ def test_a_time_limit_is_a_plan_not_a_failure(mosaic: Watcher) -> None:
 def test_a_killed_worker_takes_its_script_and_its_pipe_along(mosaic: Watcher) -> None:
     daemon = mosaic.daemon
     run_id = mosaic.detached("--", "bash", "-c", "echo $$; exec sleep 600")
-    script = int(wait_until(lambda: mosaic.log(run_id, "stdout"), 20, "the script"))
+    script = int(wait_until(lambda: mosaic.log(run_id, "stdout"), what="the script"))
     pipes = list(Path("/dev/shm").glob(f"mosaic.{run_id}.bridge-*"))
     assert len(pipes) == 1
     (registered,) = mosaic.events(run_id, "worker_registered")

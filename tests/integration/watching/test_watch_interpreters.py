@@ -10,6 +10,7 @@ import pytest
 from mosaic.replay.simulation import verify
 from tests.integration.watching.watch_harness import Watcher
 from tests.script_interpreters import SOURCES, VERSIONS, interpreter, script_modules
+from tests.waiting import PATIENCE_S
 
 # As much of Gymnasium and of TensorBoard as the hooks look at, in Python alone: interpreters have
 # nothing installed.
@@ -147,7 +148,7 @@ def test_it_imports_all_that_it_may_be_asked_to(version: str) -> None:
         env={"PYTHONPATH": str(SOURCES)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stderr) == (0, "")
 

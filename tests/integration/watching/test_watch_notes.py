@@ -9,6 +9,7 @@ import pytest
 
 from mosaic.front.run_words import remarks_of
 from tests.integration.watching.watch_harness import REPORTS, Watcher
+from tests.waiting import PATIENCE_S
 
 
 def test_a_script_for_older_gymnasium_that_logs_no_returns_is_told_once(mosaic: Watcher) -> None:
@@ -80,7 +81,7 @@ def test_a_script_that_waits_for_ever_is_told_while_it_runs(mosaic: Watcher) -> 
         assert "--compat" in mosaic.call(run_id, command="show").stdout
     finally:
         mosaic.call(run_id, "--grace", "1", command="stop")
-        follower.communicate(timeout=60)
+        follower.communicate(timeout=PATIENCE_S)
 
 
 def test_an_interpreter_told_to_ignore_us_is_noted(mosaic: Watcher) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from mosaic.contracts.run_record import RunRecord
 from tests import journal_lines
 from tests.daemon_harness import DaemonHarness
+from tests.waiting import PATIENCE_S
 
 # A script that speaks over the bridge itself.
 REPORTS = """
@@ -44,7 +45,7 @@ class Watcher:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         assert done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr

@@ -59,8 +59,8 @@ def test_what_comes_later_is_listed_while_the_training_goes_on(
     wandb.url = "https://example.org/run"
     (tmp_path / "videos").mkdir()
     (tmp_path / "videos" / "one.mp4").write_bytes(b"x")
-    wait_until(lambda: manifest(tmp_path).videos == ("videos/one.mp4",), 10)
-    wait_until(lambda: manifest(tmp_path).wandb.url == "https://example.org/run", 10)
+    wait_until(lambda: manifest(tmp_path).videos == ("videos/one.mp4",))
+    wait_until(lambda: manifest(tmp_path).wandb.url == "https://example.org/run")
     left.end()
 
 

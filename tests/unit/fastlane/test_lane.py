@@ -16,8 +16,7 @@ from mosaic.fastlane.segment import open_segment, segment_path
 from mosaic.fastlane.settings import Settings
 from mosaic.fastlane.slot_writer import Metrics
 from mosaic.fastlane.viewer import Viewer
-
-PATIENCE_S = 10.0
+from tests.waiting import PATIENCE_S
 
 
 class Environment:

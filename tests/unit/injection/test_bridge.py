@@ -14,7 +14,7 @@ import mosaic.injection.bridge as bridge_module
 from mosaic.injection.bridge import Bridge
 from mosaic.watch.bridge import Ledgers
 from mosaic.watch.messages import Episode, Message, Metric, Progress
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 
 class Reader:
@@ -121,7 +121,7 @@ def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
     bridge.note("anybody there?")
     thread = bridge._thread
     assert thread is not None
-    thread.join(10)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
     assert bridge._fd is None
 
@@ -190,7 +190,7 @@ def test_a_thread_that_is_busy_does_not_hold_up_the_script(
     goes_on = threading.Event()
 
     def tick() -> None:
-        goes_on.wait(10)
+        goes_on.wait(PATIENCE_S)
 
     bridge.each_tick(tick)
     for _ in range(1000):

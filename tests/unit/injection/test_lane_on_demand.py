@@ -40,7 +40,7 @@ def test_a_viewer_is_seen_when_somebody_looks_and_the_pulse_ends_with_the_lane(
         return viewer.poll().picture is not None
 
     for _ in range(2):  # also the frames after the first one
-        wait_until(is_shown, 10, "a frame")
+        wait_until(is_shown, what="a frame")
     viewer.close()
     lane.close()
     assert not pulse.is_alive()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mosaic.worker.control import Control, _read_commands, listen_to_signals
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_pause_ends_with_resume_or_stop(control: Control, order: str) -> None:
     waiting.join(timeout=0.05)
     assert waiting.is_alive()
     control.handle({"command": order})
-    waiting.join(timeout=5)
+    waiting.join(timeout=PATIENCE_S)
     assert not waiting.is_alive()
 
 
@@ -104,11 +104,11 @@ def test_commands_are_read_in_whatever_pieces_they_come(control: Control) -> Non
     thread.start()
     os.write(writer, b'\n{"command": "pa')
     os.write(writer, b'use"}\n{"command": "stop", "rea')
-    wait_until(lambda: control.is_paused, timeout_s=5)
+    wait_until(lambda: control.is_paused)
     reason_while_paused = control.stop_reason
     os.write(writer, b'son": "user_cancel"}\n')
     os.close(writer)
-    thread.join(timeout=5)
+    thread.join(timeout=PATIENCE_S)
     assert (reason_while_paused, control.stop_reason) == ("", "user_cancel")
 
 

@@ -17,7 +17,7 @@ from mosaic.errors import StoreError
 from mosaic.testing.event_check import parse_journal
 from mosaic.worker import journal as journal_module
 from mosaic.worker.journal import Journal, SecretMask, read_position
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def numbers(path: Path) -> list[int]:
 
 def test_events_reach_the_file_without_being_flushed(journal: Journal, path: Path) -> None:
     journal.append('"n":1')
-    wait_until(lambda: path.read_bytes() == b'{"seq":0,"n":1}\n', timeout_s=5)
+    wait_until(lambda: path.read_bytes() == b'{"seq":0,"n":1}\n')
 
 
 def test_deferred_event_is_formatted_when_it_is_written(journal: Journal, path: Path) -> None:
@@ -125,10 +125,10 @@ def test_full_disk_loses_nothing_and_tears_no_line(
     disk = full_disk(room=25)  # ends in the middle of the second line
     for n in range(100):
         journal.append(f'"n":{n}')
-    wait_until(lambda: disk.refusals >= 2, timeout_s=5)
+    wait_until(lambda: disk.refusals >= 2)
     assert path.stat().st_size == 25
     disk.room = 10**9
-    wait_until(lambda: len(numbers(path)) == 100, timeout_s=5)
+    wait_until(lambda: len(numbers(path)) == 100)
     assert numbers(path) == list(range(100))
 
 
@@ -162,10 +162,10 @@ def test_caller_waits_when_too_much_is_pending(
 
     sender = threading.Thread(target=send)
     sender.start()
-    wait_until(lambda: disk.refusals >= 5, timeout_s=5)
+    wait_until(lambda: disk.refusals >= 5)
     assert 0 < sent < 300
     disk.room = 10**9
-    sender.join(timeout=10)
+    sender.join(timeout=PATIENCE_S)
     assert not sender.is_alive()
     journal.flush()
     assert numbers(path) == list(range(1000))
@@ -182,7 +182,7 @@ def test_caller_waits_when_too_many_events_are_buffered(
     disk = full_disk(room=0)
     kind = journal.add_formatter(lambda event: f'"n":{event[1]}')
     journal.defer((kind, 0))
-    wait_until(lambda: disk.refusals, timeout_s=5)
+    wait_until(lambda: disk.refusals)
     finished = threading.Event()
 
     def send() -> None:
@@ -193,7 +193,7 @@ def test_caller_waits_when_too_many_events_are_buffered(
     threading.Thread(target=send).start()
     assert not finished.wait(0.1)
     disk.room = 10**9
-    assert finished.wait(5)
+    assert finished.wait(PATIENCE_S)
     journal.flush()
     assert numbers(path) == list(range(100))
 
@@ -207,7 +207,7 @@ def test_many_threads_share_one_sequence(journal: Journal, path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=20)
+        thread.join(timeout=PATIENCE_S)
     journal.flush()
     events = parse_journal(path.read_bytes())
     assert [event["seq"] for event in events] == list(range(8000))
@@ -225,7 +225,7 @@ def test_line_too_long_loses_its_large_fields_only(journal: Journal, path: Path)
 def test_closed_descriptor_is_opened_again(journal: Journal, path: Path) -> None:
     os.close(journal._fd)
     journal.append('"n":1')
-    wait_until(lambda: numbers(path) == [1], timeout_s=5)
+    wait_until(lambda: numbers(path) == [1])
 
 
 def test_closing_gives_up_on_a_disk_that_stays_full(
@@ -277,7 +277,7 @@ def test_events_are_dropped_and_counted_when_nobody_reads_stdout(
 def test_forgotten_journal_writes_nothing(path: Path) -> None:
     journal = Journal(path)
     journal._stopping.set()
-    journal._thread.join(timeout=5)
+    journal._thread.join(timeout=PATIENCE_S)
     journal.append('"n":1')
     journal.forget()
     journal.append('"n":2')

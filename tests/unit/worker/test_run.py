@@ -23,7 +23,7 @@ from mosaic.worker.assignment import Assignment
 from mosaic.worker.control import Control
 from mosaic.worker.journal import Journal
 from mosaic.worker.run import Run
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 RUN_ID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 
@@ -277,7 +277,7 @@ def test_pause_is_acknowledged_and_blocks_until_resumed(run: Run[SampleConfig]) 
     wait_until(lambda: [event["type"] for event in events(run)] == ["run_paused"])
     assert trainer.is_alive()
     run.control.unpause()
-    trainer.join(timeout=5)
+    trainer.join(timeout=PATIENCE_S)
     assert answers == [False]
     assert [event["type"] for event in events(run)] == ["run_paused", "run_resumed"]
     assert not run.should_stop()

@@ -9,6 +9,7 @@ import pytest
 
 from cleanrl_worker.interactive import serving
 from cleanrl_worker.interactive.serving import STOP, Inbox, MalformedLine, parse_command
+from tests.waiting import PATIENCE_S
 
 
 def commands(*chunks: bytes) -> list[Any]:
@@ -20,7 +21,7 @@ def commands(*chunks: bytes) -> list[Any]:
         os.write(writer, chunk)
     os.close(writer)
     found = []
-    while (command := inbox.get(timeout=10)) != STOP:
+    while (command := inbox.get(timeout=PATIENCE_S)) != STOP:
         found.append(command)
     os.close(reader)
     return found

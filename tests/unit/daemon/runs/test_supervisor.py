@@ -30,9 +30,8 @@ from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.paths import Home
 from tests.memory_executor import MemoryExecutor, MemoryMachine
 from tests.registry_samples import made_home, new_run, submit
+from tests.waiting import PATIENCE_S
 from tests.worker_samples import KnownWorkers, submission
-
-PATIENCE_S = 60.0
 
 
 class Clock:
