@@ -18,10 +18,12 @@ from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
 from mosaic.gui.replay.controls import StepStrip
 from mosaic.gui.replay.page import ReplayPage
+from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
+from tests.gui.held_answers import HeldAnswers
 
 
 def finished_run(daemon: DaemonHarness, **config: Any) -> str:
@@ -98,7 +100,7 @@ def test_a_late_picture_moves_nobody_back(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     view = shown(qtbot, application, finished_run(daemon))
-    panel, drawn = view.panel, []
+    panel, drawn = view.panel, list[StepDrawn]()
     view.source.drawn.connect(drawn.append)
     panel.toggle()
     panel.seek(0)
@@ -183,7 +185,7 @@ def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(
 ) -> None:
     run_id = finished_run(daemon, episodes=1)
     leave_clip(daemon.home.run(run_id))
-    view = shown(qtbot, application, run_id)
+    view = shown(qtbot, application, run_id, 0)
     recording = daemon.client.get_recording(run_id, 0)
     elsewhere = dataclasses.replace(recording, python="/nowhere/python")
     view.source.show_recording(elsewhere)
@@ -192,7 +194,8 @@ def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(
     assert "/nowhere/python is not on this machine" in view.panel.message._text.text()
     assert view.step_table.model.rowCount() == recording.episode.steps + 1
     assert not view.panel.transport.button("play").isEnabled()
-    assert view.panel.offers.isVisible()
+    # What its run has to show instead is known as soon as the run's record is here.
+    qtbot.waitUntil(view.panel.offers.isVisible, timeout=WAIT_MS)
 
 
 def test_a_run_that_is_deleted_while_it_plays_leaves_no_simulator(
@@ -256,6 +259,23 @@ def test_what_the_agent_expected_is_a_strip_where_it_is_told(
     assert view.panel.strips.views["value"].strip.text_at(1) == "2.5"
 
 
+def test_what_the_agent_expected_waits_for_the_strips_it_stands_among(
+    qtbot: QtBot,
+    daemon: DaemonHarness,
+    application: Application,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view = shown(qtbot, application, finished_run(daemon, episodes=1))
+    recording, steps = view.source.recording, view.panel.steps
+    assert recording is not None and steps is not None
+    held = HeldAnswers()
+    monkeypatch.setattr(application.bridge, "ask", held.ask)
+    for found, news in ((view.source.read, recording), (view.source.steps_read, steps)):
+        found.emit(news)
+        held.answer_all({0: 1.5, 1: 2.5})
+    assert "value" in view.panel.strips.views
+
+
 def test_keys_walk_along_the_best_and_the_worst(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
@@ -308,7 +328,7 @@ def test_two_episodes_of_two_runs_play_in_step(
     qtbot.keyClick(view.panel.picture, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: beside.hud.place.text() == "step 200 / 200", timeout=WAIT_MS)
     short = view.panel.main.length
-    assert place(view) == f"step {short} / {short}", "the shorter one waits at its end"
+    qtbot.waitUntil(partial(_stands_at, view.panel.hud, short), timeout=WAIT_MS)  # and waits there
     qtbot.keyClick(view.panel.picture, Qt.Key.Key_Escape)
     assert not view.panel.has_beside and application.state.page is Page.REPLAY
     assert not view.beside_source.is_simulating
