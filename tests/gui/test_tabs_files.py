@@ -28,6 +28,7 @@ from mosaic.gui.videos.tab import VideosTab
 from mosaic.gui.wandb import sync_box
 from mosaic.gui.wandb.tab import WandbTab
 from tests.gui.conftest import WAIT_MS
+from tests.gui.held_answers import HeldAnswers
 from tests.unit.gui.run_samples import over, record
 from tests.unit.gui.video_samples import write_video
 
@@ -135,6 +136,22 @@ def test_trials_are_sorted_by_their_headings(
     tab.table.horizontalHeader().sectionClicked.emit(0)
     assert [row.cells[0] for row in tab.table.rows] == ["2", "1", "0"]
     assert not tab._timer.isActive()  # the run is over
+
+
+def test_a_study_is_read_once_more_when_its_run_has_ended(
+    lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.db").touch()
+    held = HeldAnswers()
+    run = run_in(tmp_path, is_over=False, optuna_db_path="study.db")
+    ended = run_in(tmp_path, optuna_db_path="study.db")
+    show(lonely, run, "config")
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    lonely.state.ask_tab("trials")
+    lonely.state.set_details(ended)
+    before = len(held.asked)
+    held.answer_all([])  # what was there before it ended
+    assert len(held.asked) == before + 1
 
 
 def test_a_study_is_drawn_and_drawn_again_with_more_trials(

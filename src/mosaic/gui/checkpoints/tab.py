@@ -223,6 +223,9 @@ class CheckpointsTab(RunTab):
     def _refresh(self) -> None:
         if not self._is_active:
             return
+        if self._asking is not None:
+            self._asking.cancel()  # its answer may be about what was chosen before
+            self._asking = None
         if self.choice.value == THIS_RUN:
             self._show_this_run()
         else:
@@ -247,8 +250,6 @@ class CheckpointsTab(RunTab):
         wanted = [record.run_id for record in runs[: self._limit]]
         self._has_more = len(runs) > self._limit
         self.problem.hide()
-        if self._asking is not None:
-            self._asking.cancel()
         self._asking = self._workbench.bridge.ask(
             lambda client: _details(client, wanted), self._on_details, self._on_failed
         )
