@@ -16,7 +16,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import ConfigError
 from mosaic.gui.application import Application
 from mosaic.gui.checkpoints.cards import CardView
-from mosaic.gui.checkpoints.model.cards import HashStatus
+from mosaic.gui.checkpoints.model.cards import Card, HashStatus
 from mosaic.gui.checkpoints.tab import CheckpointsTab
 from mosaic.gui.forms.field_editors import ChipEditor
 from mosaic.gui.state.notices import Notice
@@ -192,6 +192,27 @@ def test_a_file_from_elsewhere_is_imported_and_listed_with_all_runs(
     assert imported.title.text() == "mine" and own.card.is_leading
     qtbot.waitUntil(lambda: imported.status is HashStatus.VERIFIED, timeout=WAIT_MS)
     assert imported.card.worker == run.worker and imported.evaluate.isEnabled()
+
+
+def test_a_list_from_before_an_import_does_not_hide_what_was_imported(
+    lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, held = over(), HeldAnswers()
+    lonely.state.runs.load([run])
+    lonely.state.select([run.run_id])
+    lonely.state.set_details(run)
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    lonely.state.ask_tab("checkpoints")
+    tab = lonely.window.tabs_panel.tab("checkpoints")
+    assert isinstance(tab, CheckpointsTab)
+    before = tab._reading_imported
+    card = Card(tmp_path / "mine.pt", "mine", "cleanrl", "CartPole-v1", "ppo")
+    tab._on_import_done(card)
+    assert before is not None and tab._reading_imported is not None
+    held.answer(before, [])
+    assert tab._imported == [card]
+    held.answer(tab._reading_imported, [card])
+    assert tab._imported == [card]
 
 
 def test_the_list_of_all_runs_comes_too_late_for_who_went_back_to_one(

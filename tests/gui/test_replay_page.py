@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
 from mosaic.gui.replay.controls import StepStrip
+from mosaic.gui.replay.model.beside import BesideChoice
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.state.notices import Notice
@@ -334,6 +335,26 @@ def test_two_episodes_of_two_runs_play_in_step(
     assert not view.beside_source.is_simulating
     qtbot.keyClick(view.panel.picture, Qt.Key.Key_Escape)
     assert application.state.page is not Page.REPLAY
+
+
+def test_beside_it_is_what_was_chosen_last(
+    qtbot: QtBot,
+    daemon: DaemonHarness,
+    application: Application,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_id = finished_run(daemon)
+    best = next(daemon.client.episodes(run_id, 1, "best"))
+    other = (best.episode_index + 1) % 3
+    view, held = shown(qtbot, application, run_id), HeldAnswers()
+    with monkeypatch.context() as patch:
+        patch.setattr(application.bridge, "ask", held.ask)
+        view.show_beside(BesideChoice("Best", "slow", run_id, None, "best"))
+    view.show_beside(BesideChoice("Another", "chosen", run_id, other))
+    held.answer_all(best)
+    qtbot.waitUntil(lambda: view.beside_source.recording is not None, timeout=WAIT_MS)
+    assert view.beside_source.recording is not None
+    assert view.beside_source.recording.episode.episode_index == other
 
 
 def _stands_at(hud: StepStrip, step: int) -> bool:

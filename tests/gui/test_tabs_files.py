@@ -24,6 +24,7 @@ from mosaic.gui.application import Application
 from mosaic.gui.tensorboard.model import BoardState
 from mosaic.gui.tensorboard.tab import TensorBoardTab
 from mosaic.gui.trials.tab import TrialsTab
+from mosaic.gui.videos.model import VideoFile
 from mosaic.gui.videos.tab import VideosTab
 from mosaic.gui.wandb import sync_box
 from mosaic.gui.wandb.tab import WandbTab
@@ -114,6 +115,24 @@ def test_playing_stops_when_another_tab_is_in_front(
     assert tab.player.is_playing
     lonely.state.ask_tab("config")
     assert not tab.player.is_playing
+
+
+def test_videos_are_looked_for_again_when_the_tab_was_left_too_early(
+    qtbot: QtBot, lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_video(tmp_path / "v.mp4")
+    work, held = lonely.bridge.work, HeldAnswers()
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    tab = show(lonely, run_in(tmp_path, videos=("v.mp4",)), "videos")
+    lonely.state.ask_tab("config")  # before the list is here
+    lonely.state.ask_tab("videos")
+    assert tab._listing is not None
+    held.answer(tab._listing, [VideoFile(tmp_path / "v.mp4", 1, 0.0)])
+    assert tab.list.count() == 1
+    lonely.state.ask_tab("config")  # before the video is open
+    monkeypatch.setattr(lonely.bridge, "work", work)
+    lonely.state.ask_tab("videos")
+    qtbot.waitUntil(lambda: tab.player.picture.image is not None, timeout=WAIT_MS)
 
 
 def test_trials_are_sorted_by_their_headings(

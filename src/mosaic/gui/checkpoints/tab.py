@@ -156,6 +156,7 @@ class CheckpointsTab(RunTab):
         self._is_active = False
         self._shown: tuple[Card, ...] | None = None
         self._imported: list[Card] = []
+        self._reading_imported: Task | None = None
         self._limit = PAGE
         self._asking: Task | None = None
         self._has_more = False
@@ -208,9 +209,7 @@ class CheckpointsTab(RunTab):
     def set_active(self, is_active: bool) -> None:
         self._is_active = is_active
         if is_active:
-            self._workbench.bridge.work(
-                lambda: imported_cards(self._workbench.home), self._on_imported
-            )
+            self._read_imported()
             self._refresh()
         else:
             self._changing.stop()
@@ -244,6 +243,13 @@ class CheckpointsTab(RunTab):
                 "They appear here as the run saves them; stopping the run saves one.",
             )
         self._show_cards([replace(card, title=card.step_text) for card in cards], False)
+
+    def _read_imported(self) -> None:
+        if self._reading_imported is not None:
+            self._reading_imported.cancel()  # it may not know the newest one
+        self._reading_imported = self._workbench.bridge.work(
+            lambda: imported_cards(self._workbench.home), self._on_imported
+        )
 
     def _ask_all(self) -> None:
         runs = with_checkpoints(self._workbench.state.runs.newest_first())
@@ -302,6 +308,7 @@ class CheckpointsTab(RunTab):
 
     def _on_import_done(self, card: Card) -> None:
         self._imported.insert(0, card)
+        self._read_imported()
         self._workbench.state.say(Notice(f"{card.title} imported", Severity.GOOD))
         self.show_all_runs()
 

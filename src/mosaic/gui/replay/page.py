@@ -199,6 +199,7 @@ class ReplayPage(StagePage):
             self.chooser.open(self.beside_button)
 
     def show_beside(self, choice: BesideChoice) -> None:
+        self._stop_choosing()
         self._beside_run = choice.run_id
         self.side.set_shown(False)
         self.panel.open_beside(f"{choice.title} · {choice.note}")
@@ -341,9 +342,12 @@ class ReplayPage(StagePage):
     def _on_beside_read(self, recording: EpisodeRecording) -> None:
         self._show_headings()
 
-    def _on_beside_closed(self) -> None:
+    def _stop_choosing(self) -> None:
         if self._choosing is not None:
             self._choosing.cancel()
+
+    def _on_beside_closed(self) -> None:
+        self._stop_choosing()
         self.beside_source.end()
         self.side.set_shown(True)
         self._show_beside_button()
