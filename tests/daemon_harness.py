@@ -87,7 +87,7 @@ class DaemonHarness:
         command = ["-m", f"{MISBEHAVING}.{module}", *arguments]
         return self.submit(entry_point=sys.executable, arguments=command, **changes)
 
-    def wait_for(self, run_id: str, *states: str, timeout_s: float = 20) -> RunRecord:
+    def wait_for(self, run_id: str, *states: str, timeout_s: float = 60) -> RunRecord:
         def reached() -> RunRecord | None:
             record = self.client.get_run(run_id)
             return record if record.state in states else None
@@ -96,7 +96,7 @@ class DaemonHarness:
         assert record is not None
         return record
 
-    def wait_over(self, run_id: str, timeout_s: float = 30) -> RunRecord:
+    def wait_over(self, run_id: str, timeout_s: float = 60) -> RunRecord:
         return self.wait_for(run_id, "TERM", timeout_s=timeout_s)
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import random
 import time
 from collections import deque
@@ -103,9 +104,11 @@ class _Line:
 
 
 def _late_slot(slot: Callable[..., None], line: _Line) -> Callable[..., None]:
+    taken = len(inspect.signature(slot).parameters) - 1  # a signal may have more to tell
+
     @functools.wraps(slot)
     def late(receiver: QObject, *values: object) -> None:
-        line.put(receiver, lambda: slot(receiver, *values))
+        line.put(receiver, lambda: slot(receiver, *values[:taken]))
 
     return late
 

@@ -69,7 +69,7 @@ def test_nothing_is_called_after_a_cancel(qtbot: QtBot, bridge: AsyncBridge) -> 
         return 1
 
     task = bridge.ask(answer, told.append)
-    assert begun.wait(5)
+    assert begun.wait(WAIT_MS / 1000)
     task.cancel()  # the answer may be on its way already
     done: list[int] = []
     bridge.ask(answer, done.append)
@@ -98,7 +98,7 @@ def test_work_that_blocks_does_not_hold_up_answers(qtbot: QtBot, bridge: AsyncBr
     told: list[str] = []
 
     def block() -> str:
-        go_on.wait(10)
+        go_on.wait(WAIT_MS / 1000)
         return "work"
 
     async def answer(client: Any) -> str:

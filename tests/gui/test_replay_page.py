@@ -212,7 +212,7 @@ def test_a_run_that_is_deleted_while_it_plays_leaves_no_simulator(
 def test_a_run_without_finished_episodes_says_so(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
-    run_id = daemon.submit(config={"episodes": 1, "max_steps_per_second": 1.0})
+    run_id = daemon.submit(config={"episodes": 1, "max_steps_per_second": 0.05})
     daemon.wait_for(run_id, "EXEC")
     view = opened(qtbot, application, run_id, None)
     title = view.panel.message._title
