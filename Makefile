@@ -38,7 +38,7 @@ chaos: $(DEV_STAMP)  ## real faults: kills, full disks, floods, hostile input
 chaos-bounded: $(DEV_STAMP)  ## of these faults, those that block a merge, in about two minutes
 	MOSAIC_CHAOS=bounded $(PY) -m pytest tests/chaos -m 'chaos and blocks_merge' --timeout 300
 
-windows: $(DEV_STAMP)  ## tests of the window alone, shuffled, in other fonts, at other scales: an hour
+windows: $(DEV_STAMP)  ## tests of the window alone, shuffled, in other fonts, at other scales, with late answers: over an hour
 	$(PY) tools/window_matrix.py
 
 docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source

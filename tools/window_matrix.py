@@ -1,9 +1,10 @@
 """Runs the tests of the window as they are never run otherwise: they must not depend on their
-order, on a font, or on the scale of a screen.
+order, on a font, on the scale of a screen, or on how soon something arrives.
 
-    python tools/window_matrix.py                     everything, most of an hour on two cores
+    python tools/window_matrix.py                     everything, more than an hour on two cores
     python tools/window_matrix.py alone fonts         only these
     python tools/window_matrix.py shuffled --seed 7   the order of an earlier run
+    python tools/window_matrix.py late --seed 7       the delays of an earlier run
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ FONTS = ("DejaVuSerif.ttf", "STIXGeneral.ttf")
 SCALES = ("1.0", "1.25", "2.0")
 NOTHING_COLLECTED = 5  # pytest's status for a file whose tests are all left out
 LAST_LINES = 60
+LATE_SEEDS = 3
 
 
 class Variation(NamedTuple):
@@ -56,11 +58,17 @@ def scaled(_: int) -> Iterator[Variation]:
         yield Variation(f"at scale {scale}", FOLDER, {"QT_SCALE_FACTOR": scale})
 
 
+def late(seed: int) -> Iterator[Variation]:
+    for number in range(seed, seed + LATE_SEEDS):
+        yield Variation(f"late by seed {number}", FOLDER, {"MOSAIC_TEST_LATE": str(number)})
+
+
 KINDS: dict[str, Callable[[int], Iterator[Variation]]] = {
     "alone": alone,
     "shuffled": shuffled,
     "fonts": in_other_fonts,
     "scales": scaled,
+    "late": late,
 }
 
 

@@ -23,13 +23,15 @@ from mosaic.gui.application import Application
 from mosaic.gui.theme import fonts
 from mosaic.paths import Home
 from tests.daemon_harness import DaemonHarness, running_daemon
+from tests.gui.late import Lateness
 
 # Large enough for a window and its menus also where a pixel of ours is four of the screen.
 SCREEN = Path(__file__).with_name("screen.json")
 os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={SCREEN}"
 WAIT_MS = 30_000
-# Set by `tools/window_matrix.py`: the seed of another order, and a file with another font.
-ORDER, FONT = "MOSAIC_TEST_ORDER", "MOSAIC_TEST_FONT"
+# Set by `tools/window_matrix.py`: the seed of another order, a file with another font, and the seed
+# by which everything arrives late.
+ORDER, FONT, LATE = "MOSAIC_TEST_ORDER", "MOSAIC_TEST_FONT", "MOSAIC_TEST_LATE"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,6 +50,24 @@ def other_font(qapp: QApplication) -> None:
     if FONT in os.environ:
         number = QFontDatabase.addApplicationFont(os.environ[FONT])
         fonts.SANS = QFontDatabase.applicationFontFamilies(number)[0]
+
+
+@pytest.fixture(scope="session")
+def lateness() -> Iterator[Lateness | None]:
+    if LATE not in os.environ:
+        yield None
+        return
+    late = Lateness(os.environ[LATE])
+    with pytest.MonkeyPatch.context() as patch:
+        late.install(patch)
+        yield late
+
+
+@pytest.fixture(autouse=True)
+def late_arrivals(lateness: Lateness | None, request: pytest.FixtureRequest) -> None:
+    """What comes from elsewhere comes later than usual: nothing may depend on how soon."""
+    if lateness is not None:
+        lateness.begin_test(request.node.nodeid)
 
 
 @pytest.fixture

@@ -39,8 +39,18 @@ def select(qtbot: QtBot, application: Application, *run_ids: str) -> ChartsTab:
     qtbot.waitUntil(lambda: panel.tab("charts") is not None, timeout=WAIT_MS)
     tab = panel.tab("charts")
     assert isinstance(tab, ChartsTab)
-    qtbot.waitUntil(lambda: has_curves(tab, len(run_ids)), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: tab.metrics.is_known(run_ids), timeout=WAIT_MS)
+    # Until then the curves of the run that was selected before are still there.
+    keys = {
+        *run_ids,
+        *(f"group:{record.group}" for run in run_ids if (record := state.runs.get(run))),
+    }
+    qtbot.waitUntil(lambda: has_curves(tab, len(run_ids)) and are_of(tab, keys), timeout=WAIT_MS)
     return tab
+
+
+def are_of(tab: ChartsTab, keys: set[str]) -> bool:
+    return all(curve.key in keys for card in tab.cards for curve in card.plot.curves)
 
 
 def has_curves(tab: ChartsTab, count: int) -> bool:

@@ -16,13 +16,15 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import ConfigError
 from mosaic.gui.application import Application
 from mosaic.gui.checkpoints.cards import CardView
-from mosaic.gui.checkpoints.model.cards import HashStatus
+from mosaic.gui.checkpoints.model.cards import Card, HashStatus
 from mosaic.gui.checkpoints.tab import CheckpointsTab
 from mosaic.gui.forms.field_editors import ChipEditor
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Operation, Page
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
+from tests.gui.held_answers import HeldAnswers
+from tests.unit.gui.run_samples import over
 
 TRAINING_WAIT_S = 120
 
@@ -190,6 +192,45 @@ def test_a_file_from_elsewhere_is_imported_and_listed_with_all_runs(
     assert imported.title.text() == "mine" and own.card.is_leading
     qtbot.waitUntil(lambda: imported.status is HashStatus.VERIFIED, timeout=WAIT_MS)
     assert imported.card.worker == run.worker and imported.evaluate.isEnabled()
+
+
+def test_a_list_from_before_an_import_does_not_hide_what_was_imported(
+    lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, held = over(), HeldAnswers()
+    lonely.state.runs.load([run])
+    lonely.state.select([run.run_id])
+    lonely.state.set_details(run)
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    lonely.state.ask_tab("checkpoints")
+    tab = lonely.window.tabs_panel.tab("checkpoints")
+    assert isinstance(tab, CheckpointsTab)
+    before = tab._reading_imported
+    card = Card(tmp_path / "mine.pt", "mine", "cleanrl", "CartPole-v1", "ppo")
+    tab._on_import_done(card)
+    assert before is not None and tab._reading_imported is not None
+    held.answer(before, [])
+    assert tab._imported == [card]
+    held.answer(tab._reading_imported, [card])
+    assert tab._imported == [card]
+
+
+def test_the_list_of_all_runs_comes_too_late_for_who_went_back_to_one(
+    lonely: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = over()
+    lonely.state.runs.load([run])
+    lonely.state.select([run.run_id])
+    lonely.state.set_details(run)
+    lonely.state.ask_tab("checkpoints")
+    tab = lonely.window.tabs_panel.tab("checkpoints")
+    assert isinstance(tab, CheckpointsTab)
+    held = HeldAnswers()
+    monkeypatch.setattr(lonely.bridge, "ask", held.ask)
+    tab.show_all_runs()
+    tab.choice.button("run").click()
+    held.answer_all([])
+    assert tab.empty._title.text() == "No checkpoint"
 
 
 def test_a_run_that_is_deleted_leaves_the_list_of_all(

@@ -19,6 +19,7 @@ from mosaic.gui.state.targets import FormTarget, Mode, Operation, Page, PolicyTa
 from mosaic.gui.state.workbench_state import Connection
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
+from tests.gui.held_answers import HeldAnswers
 from tests.unit.gui.launch_samples import filled_state, health, installed_workers, worker
 
 
@@ -260,6 +261,22 @@ def test_a_script_is_shown_before_it_can_be_started(
     panel.form.form.set("command", "python -c 'print(42)'")
     qtbot.waitUntil(lambda: "print(42)" in panel.preview.text, timeout=WAIT_MS)
     assert panel.preview.isVisible() and panel.footer.button.text() == "Run script"
+
+
+def test_the_preview_is_of_what_was_entered_last(
+    panel: LaunchPanel, lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.roster.row("script").click()
+    panel.form.form.set("cwd", str(tmp_path))
+    held = HeldAnswers()
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    for command in ("echo first", "echo second"):
+        panel.form.form.set("command", command)
+        panel.preview._timer.timeout.emit()
+    (first, _), (second, _) = held.asked
+    held.answer(second, ["second"])
+    held.answer(first, ["first"])
+    assert panel.preview.text == "second"
 
 
 def test_training_starts_and_can_be_started_again(

@@ -346,7 +346,7 @@ def test_a_run_whose_process_is_killed_ends_on_the_page(
         "CLEANRL_FASTLANE_INTERVAL_MS": "5",
     }
     run_id = daemon.submit(entry_point=sys.executable, arguments=words, environment=variables)
-    wait_until(segment_path(run_id).exists, 20, "the run's segment")
+    wait_until(segment_path(run_id).exists, WAIT_MS / 1000, "the run's segment")
     qtbot.waitUntil(lambda: run_id in application.state.runs, timeout=WAIT_MS)
     application.state.select([run_id])
     application.state.show_page(Page.LIVE)

@@ -53,11 +53,11 @@ def test_a_slow_window_gets_the_newest_and_nothing_queues_up(qtbot: QtBot) -> No
         reader.arrived.connect(arrived.append)
         reader.set_tap(tapped.append)
         reader.start()
-        wait_until(lambda: segment.is_watched, 10, "the reader")
+        wait_until(lambda: segment.is_watched, WAIT_MS / 1000, "the reader")
         # The window's thread is busy all the while: only the tap sees each of them.
         for shade in range(1, 21):
             segment.show(0, shade)
-            wait_until(lambda shade=shade: len(tapped) >= shade, 10, "the picture")  # type: ignore[misc]
+            wait_until(lambda shade=shade: len(tapped) >= shade, WAIT_MS / 1000, "the picture")  # type: ignore[misc]
         assert not arrived
         qtbot.waitUntil(lambda: bool(arrived), timeout=WAIT_MS)
         reader.stop()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -12,6 +15,7 @@ from mosaic.errors import RequestError
 from mosaic.gui.application import Application
 from mosaic.gui.runs.log_drawer import LogDrawer
 from mosaic.gui.runs.model.logs import MOST_LINES
+from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.wire.answers import LogChunk
 from tests.daemon_harness import DaemonHarness
@@ -125,6 +129,26 @@ def test_ctrl_l_opens_and_closes(qtbot: QtBot, lonely: Application) -> None:
     assert panel.log_drawer.isVisible() and panel.logs_button.isChecked()
     panel.logs_button.click()
     assert not panel.log_drawer.isVisible() and not panel.logs_button.isChecked()
+
+
+def test_a_run_that_ended_without_a_word_is_told_from_one_that_may_still_speak(
+    lonely: Application, drawer: LogDrawer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[Callable[[], None]] = []
+
+    def follow(stream: object, arrived: object, ended: Callable[[], None], failed: object) -> Task:
+        ends.append(ended)
+        task = Task()
+        task.begin(Future())
+        return task
+
+    monkeypatch.setattr(lonely.bridge, "follow", follow)
+    lonely.state.select((over(2).run_id,))
+    assert drawer.status == "Nothing printed so far"
+    ends[0]()
+    assert drawer.status == "This run has printed nothing"
+    lonely.state.select((record(1).run_id,))
+    assert drawer.status == "Nothing printed so far"
 
 
 def test_a_real_run_is_followed_and_searched(

@@ -21,6 +21,7 @@ from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
 from tests.gui.cut_off import cut_off
+from tests.gui.held_answers import HeldAnswers
 from tests.imported_runs import watched_config
 from tests.unit.gui.launch_samples import filled_state
 from tests.unit.gui.run_samples import failed, over
@@ -155,6 +156,31 @@ def test_another_run_is_shown_when_it_is_selected(full: Application) -> None:
     assert page.failure_card.isVisible()
     full.state.select([])
     assert full.window.stage.shown is full.window.stage.page(Page.LIVE)
+
+
+def test_answers_about_the_run_before_are_not_shown(
+    full: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = HeldAnswers()
+    monkeypatch.setattr(full.bridge, "ask", held.ask)
+    page = shown(full, DONE.run_id)
+    page._pause.timeout.emit()
+    asked = [page._measuring, page._reading]
+    full.state.select([FAILED.run_id])
+    assert [task is not None and task.is_canceled for task in asked] == [True, True]
+
+
+def test_the_log_gives_way_to_a_curve_that_comes_first(
+    full: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = shown(full, DONE.run_id)
+    held = HeldAnswers()
+    monkeypatch.setattr(full.bridge, "ask", held.ask)
+    page._on_metrics([])
+    page._on_no_episode("")
+    page._on_curve(True)
+    held.answer_all(("the last line",))
+    assert not page.log.isVisible()
 
 
 def test_a_stopped_run_says_so(full: Application) -> None:

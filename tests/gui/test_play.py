@@ -26,6 +26,7 @@ from mosaic.gui.state.workbench_state import Connection
 from mosaic.replay.simulation import verify
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
+from tests.gui.workflow_steps import LEARNER_S
 
 Key = Qt.Key
 
@@ -54,7 +55,7 @@ def trained(daemon: DaemonHarness) -> PolicyTarget:
     algorithm = next(item for item in algorithms() if item.name == "ppo")
     training = Training(algorithm, "CartPole-v1", total_timesteps=2048, seed=1)
     run_id = daemon.client.start_run(train_document(training))
-    assert daemon.wait_over(run_id, timeout_s=60).outcome == "succeeded"
+    assert daemon.wait_over(run_id, timeout_s=LEARNER_S).outcome == "succeeded"
     record = daemon.client.get_run(run_id)
     path = Path(record.paths["run_directory"]) / record.checkpoint_uri
     return PolicyTarget(path, record.worker, "CartPole-v1", "ppo", record)

@@ -17,12 +17,14 @@ from pytestqt.qtbot import QtBot
 from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
 from mosaic.gui.replay.controls import StepStrip
+from mosaic.gui.replay.model.beside import BesideChoice
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
+from tests.gui.held_answers import HeldAnswers
 
 
 def finished_run(daemon: DaemonHarness, **config: Any) -> str:
@@ -99,8 +101,7 @@ def test_a_late_picture_moves_nobody_back(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     view = shown(qtbot, application, finished_run(daemon))
-    panel = view.panel
-    drawn: list[StepDrawn] = []
+    panel, drawn = view.panel, list[StepDrawn]()
     view.source.drawn.connect(drawn.append)
     panel.toggle()
     panel.seek(0)
@@ -185,7 +186,7 @@ def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(
 ) -> None:
     run_id = finished_run(daemon, episodes=1)
     leave_clip(daemon.home.run(run_id))
-    view = shown(qtbot, application, run_id)
+    view = shown(qtbot, application, run_id, 0)
     recording = daemon.client.get_recording(run_id, 0)
     elsewhere = dataclasses.replace(recording, python="/nowhere/python")
     view.source.show_recording(elsewhere)
@@ -194,7 +195,8 @@ def test_what_cannot_be_simulated_says_why_and_keeps_its_numbers(
     assert "/nowhere/python is not on this machine" in view.panel.message._text.text()
     assert view.step_table.model.rowCount() == recording.episode.steps + 1
     assert not view.panel.transport.button("play").isEnabled()
-    assert view.panel.offers.isVisible()
+    # What its run has to show instead is known as soon as the run's record is here.
+    qtbot.waitUntil(view.panel.offers.isVisible, timeout=WAIT_MS)
 
 
 def test_a_run_that_is_deleted_while_it_plays_leaves_no_simulator(
@@ -210,7 +212,7 @@ def test_a_run_that_is_deleted_while_it_plays_leaves_no_simulator(
 def test_a_run_without_finished_episodes_says_so(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
-    run_id = daemon.submit(config={"episodes": 1, "max_steps_per_second": 1.0})
+    run_id = daemon.submit(config={"episodes": 1, "max_steps_per_second": 0.05})
     daemon.wait_for(run_id, "EXEC")
     view = opened(qtbot, application, run_id, None)
     title = view.panel.message._title
@@ -256,6 +258,23 @@ def test_what_the_agent_expected_is_a_strip_where_it_is_told(
     assert "value" not in view.panel.strips.views
     view.panel.strips.show_values({0: 1.5, 1: 2.5})
     assert view.panel.strips.views["value"].strip.text_at(1) == "2.5"
+
+
+def test_what_the_agent_expected_waits_for_the_strips_it_stands_among(
+    qtbot: QtBot,
+    daemon: DaemonHarness,
+    application: Application,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view = shown(qtbot, application, finished_run(daemon, episodes=1))
+    recording, steps = view.source.recording, view.panel.steps
+    assert recording is not None and steps is not None
+    held = HeldAnswers()
+    monkeypatch.setattr(application.bridge, "ask", held.ask)
+    for found, news in ((view.source.read, recording), (view.source.steps_read, steps)):
+        found.emit(news)
+        held.answer_all({0: 1.5, 1: 2.5})
+    assert "value" in view.panel.strips.views
 
 
 def test_keys_walk_along_the_best_and_the_worst(
@@ -310,12 +329,32 @@ def test_two_episodes_of_two_runs_play_in_step(
     qtbot.keyClick(view.panel.picture, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: beside.hud.place.text() == "step 200 / 200", timeout=WAIT_MS)
     short = view.panel.main.length
-    assert place(view) == f"step {short} / {short}", "the shorter one waits at its end"
+    qtbot.waitUntil(partial(_stands_at, view.panel.hud, short), timeout=WAIT_MS)  # and waits there
     qtbot.keyClick(view.panel.picture, Qt.Key.Key_Escape)
     assert not view.panel.has_beside and application.state.page is Page.REPLAY
     assert not view.beside_source.is_simulating
     qtbot.keyClick(view.panel.picture, Qt.Key.Key_Escape)
     assert application.state.page is not Page.REPLAY
+
+
+def test_beside_it_is_what_was_chosen_last(
+    qtbot: QtBot,
+    daemon: DaemonHarness,
+    application: Application,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run_id = finished_run(daemon)
+    best = next(daemon.client.episodes(run_id, 1, "best"))
+    other = (best.episode_index + 1) % 3
+    view, held = shown(qtbot, application, run_id), HeldAnswers()
+    with monkeypatch.context() as patch:
+        patch.setattr(application.bridge, "ask", held.ask)
+        view.show_beside(BesideChoice("Best", "slow", run_id, None, "best"))
+    view.show_beside(BesideChoice("Another", "chosen", run_id, other))
+    held.answer_all(best)
+    qtbot.waitUntil(lambda: view.beside_source.recording is not None, timeout=WAIT_MS)
+    assert view.beside_source.recording is not None
+    assert view.beside_source.recording.episode.episode_index == other
 
 
 def _stands_at(hud: StepStrip, step: int) -> bool:

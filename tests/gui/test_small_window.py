@@ -116,7 +116,7 @@ def test_nothing_is_cut_off(person: Person, daemon: DaemonHarness, size: tuple[i
             return not found
 
         try:
-            person.see(is_whole, 2000)
+            person.see(is_whole, WAIT_MS)
         except TimeoutError:
             problems.extend(f"{where}: {problem}" for problem in found)
 

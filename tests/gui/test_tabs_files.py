@@ -24,10 +24,12 @@ from mosaic.gui.application import Application
 from mosaic.gui.tensorboard.model import BoardState
 from mosaic.gui.tensorboard.tab import TensorBoardTab
 from mosaic.gui.trials.tab import TrialsTab
+from mosaic.gui.videos.model import VideoFile
 from mosaic.gui.videos.tab import VideosTab
 from mosaic.gui.wandb import sync_box
 from mosaic.gui.wandb.tab import WandbTab
 from tests.gui.conftest import WAIT_MS
+from tests.gui.held_answers import HeldAnswers
 from tests.unit.gui.run_samples import over, record
 from tests.unit.gui.video_samples import write_video
 
@@ -115,6 +117,24 @@ def test_playing_stops_when_another_tab_is_in_front(
     assert not tab.player.is_playing
 
 
+def test_videos_are_looked_for_again_when_the_tab_was_left_too_early(
+    qtbot: QtBot, lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_video(tmp_path / "v.mp4")
+    work, held = lonely.bridge.work, HeldAnswers()
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    tab = show(lonely, run_in(tmp_path, videos=("v.mp4",)), "videos")
+    lonely.state.ask_tab("config")  # before the list is here
+    lonely.state.ask_tab("videos")
+    assert tab._listing is not None
+    held.answer(tab._listing, [VideoFile(tmp_path / "v.mp4", 1, 0.0)])
+    assert tab.list.count() == 1
+    lonely.state.ask_tab("config")  # before the video is open
+    monkeypatch.setattr(lonely.bridge, "work", work)
+    lonely.state.ask_tab("videos")
+    qtbot.waitUntil(lambda: tab.player.picture.image is not None, timeout=WAIT_MS)
+
+
 def test_trials_are_sorted_by_their_headings(
     qtbot: QtBot, lonely: Application, tmp_path: Path
 ) -> None:
@@ -135,6 +155,22 @@ def test_trials_are_sorted_by_their_headings(
     tab.table.horizontalHeader().sectionClicked.emit(0)
     assert [row.cells[0] for row in tab.table.rows] == ["2", "1", "0"]
     assert not tab._timer.isActive()  # the run is over
+
+
+def test_a_study_is_read_once_more_when_its_run_has_ended(
+    lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "study.db").touch()
+    held = HeldAnswers()
+    run = run_in(tmp_path, is_over=False, optuna_db_path="study.db")
+    ended = run_in(tmp_path, optuna_db_path="study.db")
+    show(lonely, run, "config")
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    lonely.state.ask_tab("trials")
+    lonely.state.set_details(ended)
+    before = len(held.asked)
+    held.answer_all([])  # what was there before it ended
+    assert len(held.asked) == before + 1
 
 
 def test_a_study_is_drawn_and_drawn_again_with_more_trials(

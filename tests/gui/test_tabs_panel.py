@@ -14,6 +14,7 @@ from mosaic.gui.application import Application
 from mosaic.gui.shell import tabs_panel
 from mosaic.gui.shell.tabs_panel import TabsPanel
 from mosaic.gui.tabs.run_tab import RunTab, TabKind
+from tests.gui.conftest import WAIT_MS
 from tests.unit.gui.run_samples import record
 
 
@@ -138,7 +139,7 @@ def test_no_title_is_cut_off_and_the_rest_is_in_the_menu(
     panel.setFixedWidth(372)
     select(lonely, record())
     bar = panel.bar
-    qtbot.waitUntil(lambda: bar.width() < 372, timeout=2000)
+    qtbot.waitUntil(lambda: bar.width() < 372, timeout=WAIT_MS)
     assert bar.menu_button.isVisible() and len(bar.visible_ids) < len(titles)
     bar.choose("config")
     assert "config" in bar.visible_ids and panel.current_id == "config"

@@ -10,6 +10,9 @@ from PySide6.QtWidgets import QScrollArea
 from pytestqt.qtbot import QtBot
 
 from mosaic.contracts.check_result import CheckResult
+from mosaic.contracts.run_record import Progress
+from mosaic.front.solving import Solved
+from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.state.examples import Start
 from mosaic.gui.state.targets import Mode, Page, PlayTarget
@@ -17,7 +20,10 @@ from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.welcome.model import CheckRow, CheckVerdict
 from mosaic.gui.welcome.page import WelcomePage
 from tests.gui.conftest import WAIT_MS
+from tests.gui.held_answers import HeldAnswers
 from tests.registry_samples import new_run
+from tests.unit.gui.launch_samples import filled_state
+from tests.unit.gui.run_samples import over, record
 
 
 def welcome(application: Application) -> WelcomePage:
@@ -120,6 +126,28 @@ def test_nothing_is_cut_off_in_the_narrowest_window(qtbot: QtBot, lonely: Applic
     room = page.findChild(QScrollArea)
     assert room is not None and (content := room.widget()) is not None
     assert content.minimumSizeHint().width() <= room.viewport().width()
+
+
+def test_the_end_of_a_run_is_looked_at_also_when_it_comes_before_an_answer(
+    lonely: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample, state, solved = filled_state(), lonely.state, lonely.window.solved
+    state.set_catalogue(sample.algorithms, sample.environments)
+    algorithm = next(item for item in sample.algorithms if item.name == "ppo")
+    config = train_document(Training(algorithm, "CartPole-v1", total_timesteps=1000))
+    progress = Progress(500, 1000, 200, None, 490.0, 500.0, 100.0)
+    live = record(config=config, progress=progress)
+    state.runs.load([live])
+    state.show_page(Page.LIVE)
+    held = HeldAnswers()
+    monkeypatch.setattr(lonely.bridge, "ask", held.ask)
+    state.select([live.run_id])
+    state.set_details(live)
+    state.set_details(over(config=config, progress=progress))
+    for answer in (None, Solved(400, 1.0, 475.0)):  # while it learned, and in the end
+        assert solved._asked is not None
+        held.answer(solved._asked, answer)
+    assert solved.isVisible()
 
 
 def test_cards_wait_while_the_daemon_is_away(lonely: Application) -> None:

@@ -111,7 +111,7 @@ def test_what_one_window_names_another_shows(
     qtbot.waitUntil(has_tag, timeout=WAIT_MS)
     panel = other.window.runs_panel
     panel.filter_field.setText("tag:best curve")
-    assert panel.model.run_ids == [alike[1]]
+    qtbot.waitUntil(lambda: panel.model.run_ids == [alike[1]], timeout=WAIT_MS)
 
 
 def test_a_name_that_is_taken_is_said_and_can_be_undone(

@@ -58,7 +58,7 @@ def test_a_checkpoint_is_evaluated_by_the_form(person: Person, trained: list[str
     outcome = person.outcome()
     person.see(lambda: "episodes 5" in outcome.facts.text and "mean of last" in outcome.facts.text)
     assert not outcome.solved.isVisible(), "nothing was trained"
-    assert person.record(run_id).progress.episodes == 5
+    person.see(lambda: person.record(run_id).progress.episodes == 5)
 
 
 def test_the_run_that_is_selected_is_evaluated_not_the_newest(

@@ -156,6 +156,7 @@ class CheckpointsTab(RunTab):
         self._is_active = False
         self._shown: tuple[Card, ...] | None = None
         self._imported: list[Card] = []
+        self._reading_imported: Task | None = None
         self._limit = PAGE
         self._asking: Task | None = None
         self._has_more = False
@@ -208,9 +209,7 @@ class CheckpointsTab(RunTab):
     def set_active(self, is_active: bool) -> None:
         self._is_active = is_active
         if is_active:
-            self._workbench.bridge.work(
-                lambda: imported_cards(self._workbench.home), self._on_imported
-            )
+            self._read_imported()
             self._refresh()
         else:
             self._changing.stop()
@@ -223,6 +222,9 @@ class CheckpointsTab(RunTab):
     def _refresh(self) -> None:
         if not self._is_active:
             return
+        if self._asking is not None:
+            self._asking.cancel()  # its answer may be about what was chosen before
+            self._asking = None
         if self.choice.value == THIS_RUN:
             self._show_this_run()
         else:
@@ -242,13 +244,18 @@ class CheckpointsTab(RunTab):
             )
         self._show_cards([replace(card, title=card.step_text) for card in cards], False)
 
+    def _read_imported(self) -> None:
+        if self._reading_imported is not None:
+            self._reading_imported.cancel()  # it may not know the newest one
+        self._reading_imported = self._workbench.bridge.work(
+            lambda: imported_cards(self._workbench.home), self._on_imported
+        )
+
     def _ask_all(self) -> None:
         runs = with_checkpoints(self._workbench.state.runs.newest_first())
         wanted = [record.run_id for record in runs[: self._limit]]
         self._has_more = len(runs) > self._limit
         self.problem.hide()
-        if self._asking is not None:
-            self._asking.cancel()
         self._asking = self._workbench.bridge.ask(
             lambda client: _details(client, wanted), self._on_details, self._on_failed
         )
@@ -301,6 +308,7 @@ class CheckpointsTab(RunTab):
 
     def _on_import_done(self, card: Card) -> None:
         self._imported.insert(0, card)
+        self._read_imported()
         self._workbench.state.say(Notice(f"{card.title} imported", Severity.GOOD))
         self.show_all_runs()
 

@@ -171,6 +171,7 @@ class ScriptPreview(QWidget):
         self._stop()
 
     def _read(self) -> None:
+        self._stop()  # what was entered before is not shown any more
         if self._form is not None:
             self._reading = self._workbench.bridge.work(
                 self._form.preview(), self._on_read, self._on_failed

@@ -162,9 +162,7 @@ class OutcomePage(StagePage):
         self._is_open = False
         self._run_id = ""
         self._pause.stop()
-        for task in (self._reading, self._measuring, self._reading_log):
-            if task is not None:
-                task.cancel()
+        self._stop_reading()
         self.best.leave()
         self.curve.leave()
 
@@ -181,6 +179,7 @@ class OutcomePage(StagePage):
     def _show_run(self) -> None:
         if self._state.leading_id != self._run_id:
             self._run_id = self._state.leading_id
+            self._stop_reading()  # an answer under way is about the run before
             self._findings = Findings(None, None)
             self._has_read = self._knows_metrics = False
             self._metrics = []
@@ -206,9 +205,7 @@ class OutcomePage(StagePage):
 
     def _read(self) -> None:
         """What the daemon knows beyond the record."""
-        for task in (self._reading, self._measuring, self._reading_log):
-            if task is not None:
-                task.cancel()
+        self._stop_reading()
         record = self._record
         if record is None or not self._is_open:
             return
@@ -226,6 +223,11 @@ class OutcomePage(StagePage):
             self._on_findings,
             lambda error: None,
         )
+
+    def _stop_reading(self) -> None:
+        for task in (self._reading, self._measuring, self._reading_log):
+            if task is not None:
+                task.cancel()
 
     def _refresh(self) -> None:
         record = self._record
@@ -335,6 +337,8 @@ class OutcomePage(StagePage):
 
     def _read_log(self) -> None:
         """Of a run with nothing else to be seen. One that failed shows it in its card."""
+        if self._reading_log is not None:
+            self._reading_log.cancel()
         record, run_id = self._record, self._run_id
         is_bare = self._knows_metrics and not self.seen.has_any
         if not is_bare or record is None or record.failure is not None:

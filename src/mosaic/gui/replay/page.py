@@ -62,7 +62,9 @@ class ReplayPage(StagePage):
         self._run_id = ""
         self._record: RunRecord | None = None
         self._wanted_episode: int | None = None
-        self._asking: list[Task] = []
+        self._asking: list[Task] = []  # about the episode that is shown
+        self._asking_record: Task | None = None
+        self._failure: tuple[str, MosaicError] | None = None  # why there is no picture
         self._choosing: Task | None = None  # which episode is the best of another run
         self._beside_run = ""
         granted: set[str] = set()  # what a person wants to run, while the window is open
@@ -149,6 +151,8 @@ class ReplayPage(StagePage):
         if any(name == "export" for name in self._jobs.values()):
             self._workbench.state.say(Notice("The export was stopped with the replay"))
         self._end_episode()
+        if self._asking_record is not None:
+            self._asking_record.cancel()
         self.panel.close_beside()
         self.panel.strips.stop()
         self.chooser.hide()
@@ -195,6 +199,7 @@ class ReplayPage(StagePage):
             self.chooser.open(self.beside_button)
 
     def show_beside(self, choice: BesideChoice) -> None:
+        self._stop_choosing()
         self._beside_run = choice.run_id
         self.side.set_shown(False)
         self.panel.open_beside(f"{choice.title} · {choice.note}")
@@ -245,16 +250,18 @@ class ReplayPage(StagePage):
 
     def _ask_record(self) -> None:
         run_id = self._run_id
-        self._asking.append(
-            self._workbench.bridge.ask(
-                lambda client: client.get_run(run_id), self._on_record, lambda error: None
-            )
+        if self._asking_record is not None:
+            self._asking_record.cancel()
+        self._asking_record = self._workbench.bridge.ask(
+            lambda client: client.get_run(run_id), self._on_record, lambda error: None
         )
 
     def _on_record(self, record: RunRecord) -> None:
         if record.run_id == self._run_id:
             self._record = record
             self._show_title()
+            if self._failure is not None:
+                self._on_failed(*self._failure)  # now with what the run has to offer instead
 
     def _on_episodes_loaded(self) -> None:
         """Nobody asked for a certain one: the first of the list is shown."""
@@ -274,10 +281,10 @@ class ReplayPage(StagePage):
         self.show_episode(0)
 
     def _on_read(self, recording: EpisodeRecording) -> None:
+        self._failure = None
         self._show_headings()
         self.panel.show_message("Starting the simulator…", recording.env_id)
         self._set_exportable(False)
-        self._ask_values(recording)
 
     def _ask_values(self, recording: EpisodeRecording) -> None:
         """What the agent expected at each step, where its worker told that."""
@@ -291,6 +298,7 @@ class ReplayPage(StagePage):
         )
 
     def _on_failed(self, title: str, error: MosaicError) -> None:
+        self._failure = title, error
         self._set_exportable(False)
         self.panel.show_message(title, sentence_of(error), self._offers())
 
@@ -305,6 +313,8 @@ class ReplayPage(StagePage):
         self.panel.show_steps(steps)
         self.step_table.show_steps(steps)
         self.step_table.show_step(0)
+        if self.source.recording is not None:
+            self._ask_values(self.source.recording)
 
     def _on_began(self) -> None:
         self._set_exportable(True)
@@ -332,9 +342,12 @@ class ReplayPage(StagePage):
     def _on_beside_read(self, recording: EpisodeRecording) -> None:
         self._show_headings()
 
-    def _on_beside_closed(self) -> None:
+    def _stop_choosing(self) -> None:
         if self._choosing is not None:
             self._choosing.cancel()
+
+    def _on_beside_closed(self) -> None:
+        self._stop_choosing()
         self.beside_source.end()
         self.side.set_shown(True)
         self._show_beside_button()
@@ -464,6 +477,7 @@ class ReplayPage(StagePage):
         for task in self._asking:
             task.cancel()
         self._asking.clear()
+        self._failure = None
         self.panel.stop()
         self.source.end()
         self._set_exportable(False)

@@ -139,6 +139,7 @@ class LogDrawer(QWidget):
         self._query = LogQuery()
         self._found: list[LogLine] | None = None  # by a search through everything
         self._streaming: Task | None = None
+        self._has_ended = False  # nothing is printed any more
         self._searching: Task | None = None
         self.view = LogView(workbench.theme)
         self.field = QLineEdit()
@@ -235,6 +236,7 @@ class LogDrawer(QWidget):
         self._lines.clear()
         self._received = 0
         self._found = None
+        self._has_ended = False
         self.view.follow(True)
         self._show_anew()
         if run_id:
@@ -261,6 +263,7 @@ class LogDrawer(QWidget):
         self._take_in(added)
 
     def _on_ended(self) -> None:
+        self._has_ended = True
         self._take_in(self._lines.finish())
         if not self._lines.lines:
             self._tell()
@@ -299,7 +302,7 @@ class LogDrawer(QWidget):
             is_cut = bool(text)
             if not self._query.is_empty and not is_cut:
                 text = f"{amount(self._shown_count(), 'line')} with “{self._query.text}”"
-        elif self._streaming is not None and self._streaming.is_done:
+        elif self._has_ended:
             text = "This run has printed nothing"
         else:
             text = "Nothing printed so far"

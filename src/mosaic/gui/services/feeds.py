@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -44,7 +45,7 @@ class Feeds(QObject):
         self._missed_since: float | None = None  # when the daemon answered last, or was asked first
         self._health_timer = self._timer(_HEALTH_MS, self._on_health_due)
         # A run that reports ten times a second has its details read once.
-        self._details_timer = self._timer(_DETAILS_MS, self._read_details)
+        self._details_timer = self._timer(_DETAILS_MS, self._on_details_due)
         self._details_timer.setSingleShot(True)
         state.selection_changed.connect(self._on_selection_changed)
         state.runs.changed.connect(self._on_runs_changed)
@@ -71,7 +72,11 @@ class Feeds(QObject):
     def reload(self) -> None:
         """The whole list of runs, now."""
         self._listed_at = time.monotonic()
-        self._bridge.ask(lambda client: client.list_runs(), self._on_list, self._on_failed)
+        self._bridge.ask(
+            lambda client: client.list_runs(),
+            partial(self._on_list, self._state.runs.run_ids),
+            self._on_failed,
+        )
 
     def refresh_workers(self) -> None:
         self._bridge.ask(
@@ -87,10 +92,10 @@ class Feeds(QObject):
     def _on_catalogue(self, found: Catalogue) -> None:
         self._state.set_catalogue(*found)
 
-    def _on_list(self, records: list[RunRecord]) -> None:
+    def _on_list(self, known: frozenset[str], records: list[RunRecord]) -> None:
         runs = self._state.runs
         is_first = not runs.is_loaded
-        runs.load(records)
+        runs.load(records, known)
         if is_first:
             self._state.runs_listed.emit()
         # Whoever has runs wants to see the newest, unless something else is shown by now.
@@ -161,6 +166,13 @@ class Feeds(QObject):
     def _on_runs_changed(self, changed: frozenset[str]) -> None:
         if self._state.leading_id in changed and not self._details_timer.isActive():
             self._details_timer.start()
+
+    def _on_details_due(self) -> None:
+        """However slow the answers are, each is waited for."""
+        if self._details is not None and not self._details.is_done:
+            self._details_timer.start()
+        else:
+            self._read_details()
 
     def _read_details(self) -> None:
         if self._details is not None:

@@ -29,6 +29,10 @@ class RunsState:
     def get(self, run_id: str) -> RunRecord | None:
         return self._records.get(run_id)
 
+    @property
+    def run_ids(self) -> frozenset[str]:
+        return frozenset(self._records)
+
     def newest_first(self) -> list[RunRecord]:
         # Ids are ULIDs: they sort by the time of submission.
         return sorted(self._records.values(), key=lambda record: record.run_id, reverse=True)
@@ -50,11 +54,15 @@ class RunsState:
         if news:
             self.changed.emit(frozenset(news))
 
-    def load(self, records: Iterable[RunRecord]) -> None:
-        """The whole list: what is not in it is gone."""
+    def load(self, records: Iterable[RunRecord], known: Iterable[str] | None = None) -> None:
+        """The whole list: what is not in it is gone.
+
+        `known`: the runs that were there when it was asked for; those that came since stay.
+        """
         listed = list(records)
         self.is_loaded = True
-        self._drop(set(self._records) - {record.run_id for record in listed})
+        expected = set(self._records if known is None else known)
+        self._drop(expected - {record.run_id for record in listed})
         self.update(listed)
 
     def remove(self, run_ids: Iterable[str]) -> None:

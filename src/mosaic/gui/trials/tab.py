@@ -26,6 +26,7 @@ class TrialsTab(TabPage):
         self._record: RunRecord | None = None
         self._reader: TrialsReader | None = None
         self._reading: Task | None = None
+        self._is_outdated = False
         self._studies: list[Study] = []
         self._order: Order | None = None
         self.choice = QComboBox()
@@ -81,8 +82,12 @@ class TrialsTab(TabPage):
             self._timer.stop()
 
     def _read(self) -> None:
-        if self._record is None or (self._reading is not None and not self._reading.is_done):
+        if self._record is None:
             return
+        if self._reading is not None and not self._reading.is_done:
+            self._is_outdated = self._record.is_over  # the last trials may have come since
+            return
+        self._is_outdated = False
         try:
             self._reader = self._reader or TrialsReader(self._record)
         except MosaicError as error:
@@ -93,6 +98,9 @@ class TrialsTab(TabPage):
         )
 
     def _on_read(self, studies: list[Study]) -> None:
+        self._reading = None
+        if self._is_outdated:
+            self._read()
         if not studies:
             self.say("The study has no trials yet", "They appear when the search has begun.")
             return
@@ -111,6 +119,9 @@ class TrialsTab(TabPage):
 
     def _on_failed(self, error: MosaicError) -> None:
         """A writer may be busy with the file: what was read before stays."""
+        self._reading = None
+        if self._is_outdated:
+            self._read()
         if not self._studies:
             self.say_error(error)
 

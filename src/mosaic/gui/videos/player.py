@@ -58,6 +58,10 @@ class VideoPlayer(QWidget):
         self._draw()
 
     @property
+    def is_open(self) -> bool:
+        return self._reader is not None
+
+    @property
     def is_playing(self) -> bool:
         return self._playback.is_playing
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import DependencyError, MosaicError
+from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.tabs.desktop import open_file
 from mosaic.gui.tabs.run_tab import TabPage
@@ -41,7 +42,8 @@ class VideosTab(TabPage):
         content = QWidget()
         super().__init__(workbench, "filmstrip", content)
         self._record: RunRecord | None = None
-        self._listed: tuple[str, ...] = ()  # of the manifest, as shown
+        self._listed: tuple[str, ...] = ()  # of the manifest, as shown or asked for
+        self._listing: Task | None = None
         self._videos: dict[str, VideoFile] = {}
         self._unprobed: list[VideoFile] = []
         self.player = VideoPlayer(workbench)
@@ -91,8 +93,11 @@ class VideosTab(TabPage):
         self.is_active = is_active
         if is_active and self._record is not None:
             self.show_run(self._record)
+            if not self.player.is_open:
+                self._show(self._current(), is_played=False)
             self._probe_next()
         if not is_active:
+            self._stop_listing()
             self.cancel_tasks()
             self.player.stop()
 
@@ -100,6 +105,7 @@ class VideosTab(TabPage):
         self.player.close_video()
 
     def _forget(self) -> None:
+        self._stop_listing()
         self.cancel_tasks()
         self.player.open_video(None)
         self._listed, self._videos, self._unprobed = (), {}, []
@@ -118,14 +124,20 @@ class VideosTab(TabPage):
         record = self._record
         if record is None or not listed:
             return
+        self._stop_listing()
         self._listed = listed
-        self.keep(
-            self.workbench.bridge.work(
-                lambda: list_videos(record), self._on_listed, self._on_list_failed
-            )
+        self._listing = self.workbench.bridge.work(
+            lambda: list_videos(record), self._on_listed, self._on_list_failed
         )
 
+    def _stop_listing(self) -> None:
+        """What was asked for and has not come is asked for again."""
+        if self._listing is not None:
+            self._listing.cancel()
+            self._listing, self._listed = None, ()
+
     def _on_listed(self, videos: list[VideoFile]) -> None:
+        self._listing = None
         if not videos:
             self.say("The videos are gone", "Their files were moved or deleted.")
             return
@@ -156,7 +168,7 @@ class VideosTab(TabPage):
         self._probe_next()
 
     def _on_list_failed(self, error: MosaicError) -> None:
-        self._listed = ()
+        self._listing, self._listed = None, ()
         self.say_error(error)
 
     # Pictures for the list, one file at a time

@@ -96,20 +96,22 @@ class SolvedBanner(QWidget):
         if threshold is None or not may_be_solved(record, threshold):
             return
         mean = record.progress.mean_return or 0.0
-        is_asking = self._asked is not None and not self._asked.is_done
         # While it learns, its mean tells; in the end all of it is looked at.
-        if (mean < threshold and not record.is_over) or is_asking:
+        if (mean < threshold and not record.is_over) or self._asked is not None:
             return
         self._asked = self._workbench.bridge.ask(
             lambda client: _solved(client, record, threshold),
-            lambda found: self._on_answer(record.run_id, found),
-            lambda _: None,
+            lambda found: self._on_answer(record, found),
+            lambda _: self._on_answer(record, None),
         )
 
-    def _on_answer(self, run_id: str, found: Solved | None) -> None:
+    def _on_answer(self, record: RunRecord, found: Solved | None) -> None:
+        self._asked = None
         if found is not None:
-            self._solved[run_id] = found
+            self._solved[record.run_id] = found
             self._show()
+        if self._state.details is not record:  # it was not looked at meanwhile
+            self._on_details_changed(self._state.details)
 
     # What it shows
 
