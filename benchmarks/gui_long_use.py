@@ -1,25 +1,33 @@
 """Whether the workbench grows while it is used, and what it costs to leave it open.
 
-    python -m benchmarks.gui_long_use [--minutes 2] [--json]
+    python -m benchmarks.gui_long_use [--minutes 2] [--warm-up 5] [--json]
 
 A real window (without a screen: Qt's offscreen platform draws as always) over a home of its own
 with a daemon, runs that are over, one that failed and a training that goes on. It is driven through
-all pages, tabs, selections, forms and cards, again and again, for the time given. Memory is that of
-the window's process (resident), read after each lap in the same place; the slope is that of the
-second half, since caches, fonts and pages that are made once fill in the first. CPU time is that of
-the window's process, too: in front of a run that is over, and watching the training's pictures.
+all pages, tabs, selections, forms and cards, again and again, for the time given. After each lap,
+in the same place and with nothing under way, it is counted what the window's process has: resident
+memory, what of it malloc and Python have handed out (which no fragmentation touches), objects,
+threads, files. Caches, fonts and pages that are made once fill in the laps of the warm-up; through
+the laps after it goes a line, and its slope is told with an interval of 95 %: what cannot grow by
+more than a hundredth in an hour is steady, and what grows for certain is called so. Types whose
+objects became more are listed. CPU time is that of the window's process, too: in front of a run
+that is over, and watching the training's pictures.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import dataclasses
 import gc
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -32,38 +40,118 @@ from PySide6.QtWidgets import QApplication
 
 from benchmarks.report import Report
 from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.application import Application
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, Page, ReplayTarget
 from mosaic.paths import Home
 
-TENTHS = 10
 CPU_S = 10.0
+STEADY = 0.01  # of what there is, in an hour
 _WAIT_S = 120.0
 _STEP_S = 0.12
+_QUIET_S = 0.5  # until what was under way has arrived
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_MOST_TYPES = 8
+
+
+class _Malloc(ctypes.Structure):
+    """`struct mallinfo2` of glibc."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+@dataclass
+class Holdings:
+    """What the window's process has at a moment."""
+
+    minutes: float
+    resident_mb: float
+    malloc_mb: float  # handed out; 0 where the C library does not say
+    python_blocks: int
+    objects: int  # that Python's collector knows
+    run_records: int
+    threads: int
+    files: int
+
+
+MEASURED = tuple(one.name for one in dataclasses.fields(Holdings) if one.name != "minutes")
+
+
+@dataclass
+class Trend:
+    """Of the line that fits best, by the hour."""
+
+    slope: float
+    error: float  # half of its interval of 95 %
+
+    def verdict(self, value: float) -> str:
+        """Of something that is so large."""
+        most = self.slope + self.error
+        if most <= value * STEADY:
+            return f"steady: at most {100 * most / value if value else 0:+.1f} % an hour"
+        return "grows" if self.slope > self.error else "undecided: measure for longer"
 
 
 @dataclass
 class Figures:
     minutes: float
-    laps: int = 0
-    memory_mb: list[float] = field(default_factory=list)  # at the start, then after each tenth
-    slope_mb_per_hour: float = 0.0
+    warm_up: int
+    laps: list[Holdings] = field(default_factory=list)  # the first is before the first lap
+    trends: dict[str, Trend] = field(default_factory=dict)
+    grown_types: dict[str, int] = field(default_factory=dict)
     cpu_idle_percent: float = 0.0
     cpu_watching_percent: float = 0.0
 
 
-def memory_mb() -> float:
-    gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / 1e6
+def malloc_mb() -> float:
+    """What is free is given back to the system first."""
+    library = ctypes.CDLL(None)
+    try:
+        library.malloc_trim(0)
+        library.mallinfo2.restype = _Malloc
+        found = library.mallinfo2()
+    except AttributeError:
+        return 0.0
+    return float(found.uordblks + found.hblkhd) / 1e6
 
 
-def slope(minutes: list[float], values: list[float]) -> float:
-    """Of the line that fits best, by the hour."""
-    middle, mean = sum(minutes) / len(minutes), sum(values) / len(values)
-    spread = sum((at - middle) ** 2 for at in minutes) or 1.0
-    pairs = zip(minutes, values, strict=True)
-    return 60 * sum((at - middle) * (value - mean) for at, value in pairs) / spread
+def types() -> Counter[str]:
+    return Counter(f"{type(one).__module__}.{type(one).__name__}" for one in gc.get_objects())
+
+
+def holdings(minutes: float, counts: Counter[str]) -> Holdings:
+    malloc = malloc_mb()
+    return Holdings(
+        minutes=minutes,
+        resident_mb=int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE / 1e6,
+        malloc_mb=malloc,
+        python_blocks=sys.getallocatedblocks(),
+        objects=counts.total(),
+        run_records=counts[f"{RunRecord.__module__}.{RunRecord.__name__}"],
+        threads=len(os.listdir("/proc/self/task")),
+        files=len(os.listdir("/proc/self/fd")),
+    )
+
+
+def trend(minutes: list[float], values: list[float]) -> Trend:
+    """By least squares. Less than three points say nothing."""
+    count = len(minutes)
+    if count < 3:
+        return Trend(0.0, math.inf)
+    middle, mean = sum(minutes) / count, sum(values) / count
+    spread = sum((at - middle) ** 2 for at in minutes)
+    pairs = list(zip(minutes, values, strict=True))
+    slope = sum((at - middle) * (value - mean) for at, value in pairs) / spread
+    rest = sum((value - mean - slope * (at - middle)) ** 2 for at, value in pairs)
+    error = math.sqrt(rest / (count - 2) / spread)
+    # Student's t for 95 %, well enough.
+    return Trend(60 * slope, 60 * error * (1.96 + 2.4 / (count - 2) + 8 / (count - 2) ** 3))
 
 
 class SampleRuns:
@@ -231,8 +319,8 @@ def driven() -> Iterator[Driver]:
             runs.close()
 
 
-def measure(minutes: float, say: Callable[[str], None]) -> Figures:
-    figures = Figures(minutes)
+def measure(minutes: float, warm_up: int, say: Callable[[str], None]) -> Figures:
+    figures = Figures(minutes, warm_up)
     with driven() as driver:
         for _ in driver.lap():  # every page and tab is made once
             pass
@@ -241,43 +329,73 @@ def measure(minutes: float, say: Callable[[str], None]) -> Figures:
         driver.watch()
         figures.cpu_watching_percent = cpu_percent(driver, CPU_S)
         driver.idle()
-        marks, values = [0.0], [memory_mb()]
         began = time.monotonic()
-        while marks[-1] < minutes:
+        counts = counted(figures, driver, began)
+        warm = counts
+        while figures.laps[-1].minutes < minutes:
             for _ in driver.lap():
                 pass
             driver.idle()  # always in the same place: the pages themselves differ in what they hold
-            figures.laps += 1
-            marks.append((time.monotonic() - began) / 60)
-            values.append(memory_mb())
-            say(f"{marks[-1]:5.1f} min  {values[-1]:6.1f} MB  lap {figures.laps}")
-    figures.memory_mb = [
-        values[
-            min(range(len(marks)), key=lambda place: abs(marks[place] - part * minutes / TENTHS))
-        ]
-        for part in range(TENTHS + 1)
-    ]
-    half = len(marks) // 2
-    figures.slope_mb_per_hour = slope(marks[half:], values[half:])
+            counts = counted(figures, driver, began)
+            if len(figures.laps) - 1 == warm_up:
+                warm = counts
+            last = figures.laps[-1]
+            say(
+                f"lap {len(figures.laps) - 1:3}  {last.minutes:5.1f} min  "
+                f"{last.resident_mb:6.1f} MB resident  {last.malloc_mb:6.1f} MB malloc  "
+                f"{last.python_blocks} blocks  {last.objects} objects  "
+                f"{last.run_records} records  {last.threads} threads  {last.files} files"
+            )
+    after = figures.laps[warm_up:]
+    at = [lap.minutes for lap in after]
+    figures.trends = {
+        name: trend(at, [float(getattr(lap, name)) for lap in after]) for name in MEASURED
+    }
+    # One more or less is where the training is just now; a leak is one in each lap.
+    figures.grown_types = {
+        name: count
+        for name, count in (counts - warm).most_common(_MOST_TYPES)
+        if count > len(after)
+    }
     return figures
+
+
+def counted(figures: Figures, driver: Driver, began: float) -> Counter[str]:
+    """With nothing under way: records that have come meanwhile wait in queues."""
+    gc.collect()
+    driver.spend(_QUIET_S)
+    gc.collect(1)
+    counts = types()
+    figures.laps.append(holdings((time.monotonic() - began) / 60, counts))
+    return counts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=2.0, help="of use (default 2)")
+    parser.add_argument("--warm-up", type=int, default=5, help="laps left out (default 5)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
-    figures = measure(arguments.minutes, lambda line: print(line, file=sys.stderr, flush=True))
+    figures = measure(
+        arguments.minutes,
+        arguments.warm_up,
+        lambda line: print(line, file=sys.stderr, flush=True),
+    )
     if arguments.json:
         print(json.dumps(asdict(figures), indent=2))
         return
-    report = Report(f"{arguments.minutes:g} minutes of use, {figures.laps} laps through everything")
-    first = figures.memory_mb[0]
-    report.add("memory at the start, with everything made", f"{first:.0f} MB", "baseline")
-    for number, value in enumerate(figures.memory_mb[1:], 1):
-        report.add(f"after {number} of {TENTHS} parts", f"{value:.0f} MB", f"{value / first:.2f}")
-    hourly = figures.slope_mb_per_hour
-    report.add("growth in the second half", f"{hourly:.1f} MB an hour", f"{hourly / first:.3f}")
+    laps = len(figures.laps) - 1
+    report = Report(f"{arguments.minutes:g} minutes of use, {laps} laps through everything")
+    warm, last = figures.laps[min(figures.warm_up, laps)], figures.laps[-1]
+    for name, found in figures.trends.items():
+        before, after = (float(getattr(lap, name)) for lap in (warm, last))
+        report.add(
+            f"{name}: {before:.6g} after the warm-up, {after:.6g} at last",
+            f"{found.slope:+.3g} ± {found.error:.2g} an hour",
+            found.verdict(before),
+        )
+    grown = ", ".join(f"{name} +{count}" for name, count in figures.grown_types.items())
+    report.add("types with more objects, by more than one a lap", grown or "none", "")
     idle, watching = figures.cpu_idle_percent, figures.cpu_watching_percent
     report.add("CPU in front of a run that is over", f"{idle:.1f} %", "of one core")
     report.add("CPU while watching a training", f"{watching:.1f} %", "of one core")

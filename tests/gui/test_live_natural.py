@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from mosaic.gui.application import Application
-from mosaic.gui.live.model.natural import ViewKind
+from mosaic.gui.live.model.natural import NaturalPicture, ViewKind
 from mosaic.gui.live.page import LivePage
 from mosaic.gui.state.live_watch import LiveFrames, LiveViewer
 from mosaic.gui.state.targets import Page
@@ -29,6 +30,7 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINING_MS = 60_000
+A_FEW = 4  # pictures: shown, or about to be
 TRAINING = {
     "algo": "ppo",
     "env_id": "CartPole-v1",
@@ -133,6 +135,18 @@ def test_no_process_is_left_whoever_stops_watching(
     pid = helper()
     application.close()
     qtbot.waitUntil(lambda: is_gone(pid), timeout=WAIT_MS)
+
+
+def test_pictures_that_were_drawn_ahead_are_let_go_with_whoever_watched(
+    qtbot: QtBot, page: LivePage
+) -> None:
+    def pictures() -> int:
+        return sum(isinstance(each, NaturalPicture) for each in gc.get_objects())
+
+    gc.collect()  # what other tests have left
+    qtbot.waitUntil(lambda: pictures() > 5 * A_FEW, timeout=WAIT_MS)
+    page.view.button(ViewKind.MOSAIC.value).click()
+    assert pictures() <= A_FEW
 
 
 def test_a_run_that_records_nothing_shows_its_samples_and_says_why(

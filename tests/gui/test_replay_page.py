@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
+from mosaic.replay.simulation import Simulation
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
 from tests.gui.held_answers import HeldAnswers
@@ -109,6 +111,18 @@ def test_a_late_picture_moves_nobody_back(
     panel.seek(5)
     panel.show_picture(drawn[-1])  # of step 0, asked for before the move
     assert panel.player.step == 5 == panel.scrubber.value()
+
+
+def test_an_episode_that_was_left_keeps_no_pictures(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    def simulations() -> int:
+        return sum(isinstance(each, Simulation) for each in gc.get_objects())
+
+    view = shown(qtbot, application, finished_run(daemon))
+    qtbot.waitUntil(lambda: simulations() > 0, timeout=WAIT_MS)
+    view.source.end()
+    qtbot.waitUntil(lambda: simulations() == 0, timeout=WAIT_MS)
 
 
 def test_the_extremes_of_the_reward_are_one_click_away(

@@ -13,6 +13,7 @@ from mosaic import __version__
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.services.feeds import Feeds
+from mosaic.gui.services.garbage import GarbageKeeper
 from mosaic.gui.services.run_actions import RunActions
 from mosaic.gui.services.session import SessionKeeper, open_settings, window_settings
 from mosaic.gui.services.unexpected_errors import UnexpectedErrors
@@ -43,6 +44,8 @@ class Application:
         is_remote: bool = False,
         theme_name: str = "",
     ) -> None:
+        self._garbage = GarbageKeeper()
+        self._garbage.start()  # before there are threads
         settings, self._problem = open_settings(home)
         chosen = theme_name or str(settings.value("theme", SYSTEM))
         self.state = WorkbenchState()
@@ -75,6 +78,7 @@ class Application:
         self.workbench.session.close()
         self.window.close()
         self.bridge.close()
+        self._garbage.stop()
 
 
 def run_workbench(

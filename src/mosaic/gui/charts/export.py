@@ -86,9 +86,8 @@ class ChartExport(QObject):
         generator.setOutputDevice(buffer)
         generator.setSize(_size(places))
         generator.setViewBox(QRect(QPoint(), _size(places)))
-        painter = QPainter(generator)
-        self._paint(painter, places)
-        painter.end()
+        with QPainter(generator) as painter:
+            self._paint(painter, places)
         drawn = bytes(buffer.data().data())
         self._write(path, lambda: _put(path, drawn))
 
@@ -108,9 +107,8 @@ class ChartExport(QObject):
         places = _places(self._sheet())
         image = QImage(_size(places) * EXPORT_SCALE, QImage.Format.Format_ARGB32_Premultiplied)
         image.setDevicePixelRatio(EXPORT_SCALE)
-        painter = QPainter(image)
-        self._paint(painter, places)
-        painter.end()
+        with QPainter(image) as painter:
+            self._paint(painter, places)
         return image
 
     def _paint(self, painter: QPainter, places: Sequence[tuple[CurvePlot, QRect]]) -> None:

@@ -197,11 +197,10 @@ class _Canvas(QWidget):
             return
         size = self.image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
         left, top = (self.width() - size.width()) // 2, (self.height() - size.height()) // 2
-        painter = QPainter(self)
-        is_enlarged = size.width() > 2 * self.image.width()
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, not is_enlarged)
-        painter.drawImage(QRectF(left, top, size.width(), size.height()), self.image)
-        painter.end()
+        with QPainter(self) as painter:
+            is_enlarged = size.width() > 2 * self.image.width()
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, not is_enlarged)
+            painter.drawImage(QRectF(left, top, size.width(), size.height()), self.image)
 
 
 class MediaPanel(QWidget):

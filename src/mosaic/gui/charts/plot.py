@@ -107,33 +107,32 @@ class LegendEntry(QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         palette = self._theme.palette
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if self.hasFocus() or self.underMouse():
-            painter.setPen(QColor(palette.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(palette.hover))
-            painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 4, 4)
-        is_on = self.isChecked()
-        self._paint_swatch(painter, QColor(self._colour), is_on)
-        text_left = 4 + _SWATCH.width() + _GAP
-        room = self.width() - text_left - _VALUE_WIDTH - _GAP
-        painter.setPen(QColor(palette.text if is_on else palette.muted))
-        metrics = QFontMetrics(self.font())
-        note_width = metrics.horizontalAdvance(self._note) + _GAP if self._note else 0
-        name = metrics.elidedText(
-            self.text(), Qt.TextElideMode.ElideMiddle, max(24, room - note_width)
-        )
-        middle = Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRect(text_left, 0, room, self.height()), middle, name)
-        if self._note:
-            painter.setPen(QColor(palette.muted))
-            left = text_left + metrics.horizontalAdvance(name) + _GAP
-            painter.drawText(QRect(left, 0, note_width, self.height()), middle, self._note)
-        painter.setPen(QColor(palette.text if is_on else palette.muted))
-        painter.setFont(self._theme.mono_font(12))
-        value_rect = QRect(self.width() - _VALUE_WIDTH - 4, 0, _VALUE_WIDTH, self.height())
-        painter.drawText(value_rect, middle | Qt.AlignmentFlag.AlignRight, self._value)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if self.hasFocus() or self.underMouse():
+                painter.setPen(QColor(palette.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(palette.hover))
+                painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 4, 4)
+            is_on = self.isChecked()
+            self._paint_swatch(painter, QColor(self._colour), is_on)
+            text_left = 4 + _SWATCH.width() + _GAP
+            room = self.width() - text_left - _VALUE_WIDTH - _GAP
+            painter.setPen(QColor(palette.text if is_on else palette.muted))
+            metrics = QFontMetrics(self.font())
+            note_width = metrics.horizontalAdvance(self._note) + _GAP if self._note else 0
+            name = metrics.elidedText(
+                self.text(), Qt.TextElideMode.ElideMiddle, max(24, room - note_width)
+            )
+            middle = Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(QRect(text_left, 0, room, self.height()), middle, name)
+            if self._note:
+                painter.setPen(QColor(palette.muted))
+                left = text_left + metrics.horizontalAdvance(name) + _GAP
+                painter.drawText(QRect(left, 0, note_width, self.height()), middle, self._note)
+            painter.setPen(QColor(palette.text if is_on else palette.muted))
+            painter.setFont(self._theme.mono_font(12))
+            value_rect = QRect(self.width() - _VALUE_WIDTH - 4, 0, _VALUE_WIDTH, self.height())
+            painter.drawText(value_rect, middle | Qt.AlignmentFlag.AlignRight, self._value)
 
     def _paint_swatch(self, painter: QPainter, colour: QColor, is_on: bool) -> None:
         if not is_on:
@@ -390,10 +389,9 @@ class CurvePlot(QWidget):
         generator.setFileName(str(path))
         generator.setSize(self.size())
         generator.setViewBox(self.rect())
-        painter = QPainter(generator)
-        painter.fillRect(QRectF(self.rect()), QColor(self._theme.palette.panel))
-        self.render(painter, QPoint())
-        painter.end()
+        with QPainter(generator) as painter:
+            painter.fillRect(QRectF(self.rect()), QColor(self._theme.palette.panel))
+            self.render(painter, QPoint())
 
     def sizeHint(self) -> QSize:
         return QSize(360, 260)

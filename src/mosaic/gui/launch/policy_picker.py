@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QPaintEvent, QWheelEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QHBoxLayout,
     QStyle,
     QStyleOptionComboBox,
-    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -48,16 +47,17 @@ class _PolicyCombo(QComboBox):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Closed, only the name: what else is known stands below."""
-        painter = QStylePainter(self)
-        option = QStyleOptionComboBox()
-        self.initStyleOption(option)
-        name = self.currentData(_NAME) or self.placeholderText()
-        option.currentText = option.fontMetrics.elidedText(
-            name, Qt.TextElideMode.ElideMiddle, max(self.width() - _ARROW, 0)
-        )
-        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
-        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
-        painter.end()
+        with QPainter(self) as painter:
+            option = QStyleOptionComboBox()
+            self.initStyleOption(option)
+            name = self.currentData(_NAME) or self.placeholderText()
+            option.currentText = option.fontMetrics.elidedText(
+                name, Qt.TextElideMode.ElideMiddle, max(self.width() - _ARROW, 0)
+            )
+            self.style().drawComplexControl(
+                QStyle.ComplexControl.CC_ComboBox, option, painter, self
+            )
+            self.style().drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option, painter, self)
 
     def showPopup(self) -> None:
         self.opening.emit()

@@ -68,6 +68,8 @@ class NaturalPlayer:
         """Returns at once; the helper process is killed, whatever it is doing."""
         with self._changed:
             self._is_ended = True
+            self._given = None
+            self._buffer.clear()  # megabytes, which a cycle would keep for long
             self._kill()
             self._changed.notify_all()
 
@@ -143,11 +145,13 @@ class NaturalPlayer:
         size, interval_s = len(picture.step.picture.pixels), picture.interval_s
         with self._changed:
             self._changed.wait_for(lambda: self._is_ended or not self._is_full)
+            if self._is_ended:
+                return False
             self._buffer.append(picture)
             self._buffer_bytes += size
             self._buffer_s += interval_s
             self._changed.notify_all()
-            return not self._is_ended
+            return True
 
     @property
     def _is_full(self) -> bool:

@@ -65,6 +65,8 @@ class NaturalReader(QObject):
         self._again.stop()
         if self._asking is not None:
             self._asking.cancel()
+        with self._changed:
+            self._waiting = None
         self.player.end()
 
     def dispose(self) -> None:

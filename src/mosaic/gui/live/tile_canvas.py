@@ -143,18 +143,17 @@ class TileCanvas(QWidget):
             QImage.Format.Format_RGB32,
         )
         image.fill(_SNAPSHOT_GAP)
-        painter = QPainter(image)
-        for place, slot in enumerate(self._tiles):
-            left, top = place % columns * (width + _GAP), place // columns * (height + _GAP)
-            cell = QRect(left, top, width, height)
-            painter.fillRect(cell, _BEHIND)
-            if slot in self._images:
-                found = self._images[slot]
-                at = QPointF(
-                    left + (width - found.width()) // 2, top + (height - found.height()) // 2
-                )
-                painter.drawImage(at, found)
-        painter.end()
+        with QPainter(image) as painter:
+            for place, slot in enumerate(self._tiles):
+                left, top = place % columns * (width + _GAP), place // columns * (height + _GAP)
+                cell = QRect(left, top, width, height)
+                painter.fillRect(cell, _BEHIND)
+                if slot in self._images:
+                    found = self._images[slot]
+                    at = QPointF(
+                        left + (width - found.width()) // 2, top + (height - found.height()) // 2
+                    )
+                    painter.drawImage(at, found)
         return image
 
     def box(self, slot: int) -> QRect:
@@ -164,22 +163,21 @@ class TileCanvas(QWidget):
     # Qt
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        frame = QColor(self.palette().color(QPalette.ColorRole.Text))
-        frame.setAlpha(_FRAME_ALPHA)
-        for slot, box in self._boxes.items():
-            around = box.adjusted(-1, -1, 1, 1)
-            if self._has_numbers:
-                self._paint_number(painter, slot, box)
-            if event.region().intersects(around):
-                painter.fillRect(around, frame)
-                self._paint_tile(painter, slot, box)
-                if slot in self._unpainted:
-                    self._unpainted.discard(slot)
-                    self.painted_pictures += 1
-        if self._veil and self._boxes:
-            self._paint_veil(painter)
-        painter.end()
+        with QPainter(self) as painter:
+            frame = QColor(self.palette().color(QPalette.ColorRole.Text))
+            frame.setAlpha(_FRAME_ALPHA)
+            for slot, box in self._boxes.items():
+                around = box.adjusted(-1, -1, 1, 1)
+                if self._has_numbers:
+                    self._paint_number(painter, slot, box)
+                if event.region().intersects(around):
+                    painter.fillRect(around, frame)
+                    self._paint_tile(painter, slot, box)
+                    if slot in self._unpainted:
+                        self._unpainted.discard(slot)
+                        self.painted_pictures += 1
+            if self._veil and self._boxes:
+                self._paint_veil(painter)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -207,14 +207,13 @@ class Scrubber(QSlider):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        painter = QPainter(self)
-        palette = self._theme.palette
-        for steps, colour in ((self._highs, palette.good), (self._lows, palette.bad)):
-            for step in steps:
-                x = self._place_of(step)
-                mark = QRect(x - 1, self.height() - _MARK_HEIGHT, 2, _MARK_HEIGHT)
-                painter.fillRect(mark, QColor(colour))
-        painter.end()
+        with QPainter(self) as painter:
+            palette = self._theme.palette
+            for steps, colour in ((self._highs, palette.good), (self._lows, palette.bad)):
+                for step in steps:
+                    x = self._place_of(step)
+                    mark = QRect(x - 1, self.height() - _MARK_HEIGHT, 2, _MARK_HEIGHT)
+                    painter.fillRect(mark, QColor(colour))
 
     def _place_of(self, step: int) -> int:
         room = self.width() - HANDLE

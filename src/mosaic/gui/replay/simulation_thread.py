@@ -104,6 +104,9 @@ class SimulationThread:
             self._say(
                 SimulationFailed(MosaicError(f"the replay failed: {type(error).__name__}: {error}"))
             )
+        finally:
+            with self._changed:
+                self._simulation = None  # and the pictures it keeps
 
     def _on_begun(self, simulation: Simulation) -> None:
         with self._changed:
@@ -171,11 +174,12 @@ class SimulationJob:
             with Simulation(self._recording, begun=self._on_begun) as simulation:
                 found = self._work(simulation)
         except MosaicError as error:
-            found = error
+            found = error.with_traceback(None)  # which would hold this very frame, in a cycle
         except Exception as error:  # noqa: BLE001 (the root of the thread: nobody is above)
             log.error("gui.replay_job_failed", error=repr(error))
             found = MosaicError(f"the replay failed: {type(error).__name__}: {error}")
         with self._lock:
+            self._simulation = None  # and the pictures it keeps
             if self._is_ended:
                 return
         self._tell(self, found)

@@ -111,17 +111,16 @@ class StripView(QWidget):
         if self._drawn is None:
             self._drawn = self._draw()
         palette = self._theme.palette
-        painter = QPainter(self)
-        painter.drawPixmap(0, 0, self._drawn)
-        x = self.place_of(self._step)
-        painter.setPen(QPen(QColor(palette.accent), 2))
-        painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
-        painter.setFont(self._theme.mono_font(11))
-        if not self.underMouse():  # whoever points at it wants to see what is below
-            self._paint_label(painter, self.strip.name, is_left=True)
-        if text := self.strip.text_at(self._step):
-            self._paint_label(painter, text, is_left=False)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.drawPixmap(0, 0, self._drawn)
+            x = self.place_of(self._step)
+            painter.setPen(QPen(QColor(palette.accent), 2))
+            painter.drawLine(QPointF(x, 0), QPointF(x, self.height()))
+            painter.setFont(self._theme.mono_font(11))
+            if not self.underMouse():  # whoever points at it wants to see what is below
+                self._paint_label(painter, self.strip.name, is_left=True)
+            if text := self.strip.text_at(self._step):
+                self._paint_label(painter, text, is_left=False)
 
     @property
     def _way(self) -> float:
@@ -132,16 +131,15 @@ class StripView(QWidget):
         pixmap = QPixmap(self.size() * ratio)
         pixmap.setDevicePixelRatio(ratio)
         pixmap.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(pixmap)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._theme.palette.window))
-        painter.drawRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
-        if self.strip.kind is StripKind.HEAT:
-            self._draw_heat(painter)
-        else:
-            self._draw_lines(painter)
-        painter.end()
+        with QPainter(pixmap) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.palette.window))
+            painter.drawRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
+            if self.strip.kind is StripKind.HEAT:
+                self._draw_heat(painter)
+            else:
+                self._draw_lines(painter)
         return pixmap
 
     def _draw_lines(self, painter: QPainter) -> None:

@@ -102,9 +102,8 @@ class Overlay(QWidget):
         return True
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(0, 0, 0, VEIL_ALPHA))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.fillRect(self.rect(), QColor(0, 0, 0, VEIL_ALPHA))
 
     def _cover(self) -> None:
         self.setGeometry(self._window.rect())

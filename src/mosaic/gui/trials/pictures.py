@@ -147,9 +147,8 @@ class _Canvas(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.image.isNull():
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        size = self.image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        left, top = (self.width() - size.width()) / 2, (self.height() - size.height()) / 2
-        painter.drawImage(QRectF(left, top, size.width(), size.height()), self.image)
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            size = self.image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            left, top = (self.width() - size.width()) / 2, (self.height() - size.height()) / 2
+            painter.drawImage(QRectF(left, top, size.width(), size.height()), self.image)

@@ -78,8 +78,7 @@ class Sparkline(QWidget):
             )
             for index, value in enumerate(self._values)
         ]
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._colour, 1))
-        painter.drawPolyline(QPolygonF(points))
-        painter.end()
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(self._colour, 1))
+            painter.drawPolyline(QPolygonF(points))

@@ -34,18 +34,17 @@ class PictureView(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._image is None:
             return
-        painter = QPainter(self)
-        place = fitted(self._image.width(), self._image.height(), QRectF(self.rect()))
-        self._scaled = draw_scaled(
-            painter, place, self._image, self.devicePixelRatioF(), self._scaled
-        )
-        # A white picture on a white panel still has an edge.
-        frame = QColor(self.palette().color(QPalette.ColorRole.Text))
-        frame.setAlpha(_FRAME_ALPHA)
-        ring = self.palette().color(QPalette.ColorRole.Highlight)
-        painter.setPen(ring if self.hasFocus() else frame)
-        painter.drawRect(place.toAlignedRect().adjusted(0, 0, -1, -1))
-        painter.end()
+        with QPainter(self) as painter:
+            place = fitted(self._image.width(), self._image.height(), QRectF(self.rect()))
+            self._scaled = draw_scaled(
+                painter, place, self._image, self.devicePixelRatioF(), self._scaled
+            )
+            # A white picture on a white panel still has an edge.
+            frame = QColor(self.palette().color(QPalette.ColorRole.Text))
+            frame.setAlpha(_FRAME_ALPHA)
+            ring = self.palette().color(QPalette.ColorRole.Highlight)
+            painter.setPen(ring if self.hasFocus() else frame)
+            painter.drawRect(place.toAlignedRect().adjusted(0, 0, -1, -1))
 
 
 def draw_scaled(
@@ -84,7 +83,12 @@ def fitted(width: int, height: int, room: QRectF) -> QRectF:
 
 
 def to_image(picture: Picture) -> QImage:
-    """Shares the picture's bytes, which the image keeps alive; safe in any thread."""
+    """Shares the picture's bytes, which the image keeps alive; safe in any thread.
+
+    Raises ValueError where there are too few of them: Qt would read what lies behind.
+    """
+    if len(picture.pixels) < picture.width * picture.height * 3:
+        raise ValueError(f"a picture of {picture.width}x{picture.height} has too few bytes")
     image = QImage(
         picture.pixels,
         picture.width,
