@@ -12,7 +12,6 @@ from mosaic.gui.shell.model.dock_sizes import is_narrow
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.widgets.choosers import Segmented
 
-
 _LEAST_WIDTH = 284  # less would cut the form off
 
 
