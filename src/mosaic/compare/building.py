@@ -240,7 +240,7 @@ class Loader:
                 found = self._history.series(
                     [one.run_id], [own.name], first_step, last, buckets=buckets
                 )
-                before |= {one: series for series in found}
+                before[one] = next(iter(found), no_points(one.run_id, own.name))
         return joined(own, None, ancestors, before).series
 
     def remarks(self, names: Mapping[str, str]) -> list[str]:
