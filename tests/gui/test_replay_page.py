@@ -18,6 +18,7 @@ from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
 from mosaic.gui.replay.controls import StepStrip
 from mosaic.gui.replay.page import ReplayPage
+from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
 from tests.daemon_harness import DaemonHarness
@@ -98,7 +99,7 @@ def test_a_late_picture_moves_nobody_back(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     view = shown(qtbot, application, finished_run(daemon))
-    panel, drawn = view.panel, []
+    panel, drawn = view.panel, list[StepDrawn]()
     view.source.drawn.connect(drawn.append)
     panel.toggle()
     panel.seek(0)
