@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
@@ -15,13 +17,19 @@ from pytestqt.qtbot import QtBot
 pytest.importorskip("scipy")
 pytest.importorskip("matplotlib")
 
+from mosaic.cli.main import main
 from mosaic.compare import requirements
+from mosaic.contracts.metrics import EPISODIC_RETURN
+from mosaic.front.policy_config import resuming_document
+from mosaic.front.references import PolicyReference
 from mosaic.gui.application import Application
 from mosaic.gui.compare.page import ComparePage, RunChip
 from mosaic.gui.state.notices import Notice
+from mosaic.gui.state.rerun import policy_of
 from mosaic.gui.state.targets import Page
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
+from tests.gui.workflow_steps import train_quickly, wait_trained
 
 
 def finished_runs(daemon: DaemonHarness, *settings: dict[str, Any]) -> list[str]:
@@ -184,3 +192,44 @@ def test_a_missing_package_is_said_with_its_command(
     monkeypatch.setattr(requirements, "PACKAGES", ("scipyx",))
     view = opened(qtbot, application, run_ids)
     qtbot.waitUntil(lambda: is_telling(view, 'install "mosaic-rl[compare]"'), timeout=WAIT_MS)
+
+
+def test_a_resumed_run_is_one_curve_and_one_seed_with_the_run_it_continues(
+    qtbot: QtBot,
+    daemon: DaemonHarness,
+    application: Application,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("torch", reason="the learner needs torch")
+    first = wait_trained(daemon, train_quickly(daemon, timesteps=2048))
+    record = daemon.client.get_run(first)
+    policy = policy_of(record)
+    reference = PolicyReference(policy.worker, policy.checkpoint, record)
+    again = daemon.client.start_run(resuming_document(reference, total_timesteps=4096))
+    second = wait_trained(daemon, again)
+    found = daemon.client.series([first, second], [EPISODIC_RETURN], buckets=0)
+    episodes = {series.run_id: series for series in found}
+    values = [*episodes[first].means, *episodes[second].means]
+
+    view = shown(qtbot, application, [first, second])
+    (row,) = view.page.finals.table.rows
+    assert row[1] == "1", "one training, one seed"
+    compared = view._compared
+    assert compared is not None
+    (group,) = compared.comparison.groups
+    (run,) = group.runs
+    assert (run.run_id, run.points, run.seed) == (second, len(values), 1)
+    assert run.final == pytest.approx(np.mean(values[-100:]))
+    assert set(compared.groups) == {first, second}, "both have the colour of the curve"
+    assert any("one training, one curve" in warning for warning in compared.comparison.warnings)
+
+    # The same from the command line, with the resumed run alone, and in the report.
+    page = tmp_path / "report.html"
+    words = ["compare", second, "--json", "--out", str(page)]
+    assert main(["--home", str(daemon.home.root), *words]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["groups"]
+    assert [each["run_id"] for each in told["runs"]] == [second]
+    assert told["runs"][0]["points"] == len(values)
+    assert told["runs"][0]["final"] == pytest.approx(run.final)
+    assert "one training, one curve" in page.read_text()

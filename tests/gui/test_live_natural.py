@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
 import os
@@ -181,6 +182,28 @@ def test_a_worker_that_cannot_replay_is_shown_as_samples(
         qtbot.waitUntil(lambda: "4 envs" in page.hud.text, timeout=WAIT_MS)
         assert "cannot play its episodes again" in page.note.text()
         assert page.note.isVisible()
+
+
+def test_before_the_first_episode_is_over_it_is_said_that_samples_are_shown(
+    lonely: Application, tmp_path: Path
+) -> None:
+    """An episode of HalfCheetah takes a thousand steps."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    running = record(
+        1,
+        paths={"run_directory": str(folder)},
+        capabilities={"replay_maker": "a:b"},
+        progress=dataclasses.replace(record(1).progress, episodes=0, mean_return=None),
+    )
+    lonely.state.runs.load([running])
+    lonely.state.select([running.run_id])
+    lonely.state.set_details(running)
+    lonely.state.show_page(Page.LIVE)
+    page = lonely.window.stage.page(Page.LIVE)
+    assert isinstance(page, LivePage)
+    assert page.note.isVisible()
+    assert page.note.text().startswith("The first episode is still being played: samples")
 
 
 def test_a_killed_window_leaves_no_process(daemon: DaemonHarness) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QImage, QMouseEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from mosaic.fastlane.tiling import Picture
@@ -117,6 +118,77 @@ def test_columns_are_chosen_moved_and_remembered(
     assert again.model.choice.visual_order == panel.model.choice.visual_order
     panel.choose_columns(ColumnChoice())
     assert panel.model.columnCount() == len(Column) and not table.isColumnHidden(Column.ELAPSED)
+
+
+def drag_edge(panel: RunsPanel, column: int, by: int) -> None:
+    header = panel.table.horizontalHeader()
+    surface = header.viewport()
+    edge = header.sectionViewportPosition(column) + header.sectionSize(column) - 2
+    begin = QPoint(edge, header.height() // 2)
+    left, no_key = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QTest.mouseMove(surface, begin)
+    QTest.mousePress(surface, left, no_key, begin)
+    for part in (0.5, 1.0):
+        at = QPointF(begin + QPoint(round(by * part), 0))
+        place = surface.mapToGlobal(at)
+        none = Qt.MouseButton.NoButton
+        moved = QMouseEvent(QEvent.Type.MouseMove, at, place, none, left, no_key)
+        QApplication.sendEvent(surface, moved)
+    QTest.mouseRelease(surface, left, no_key, begin + QPoint(by, 0))
+
+
+def test_the_edge_of_a_heading_widens_its_column_and_it_stays_so(
+    qtbot: QtBot,
+    lonely: Application,
+    panel: RunsPanel,
+    open_application: Callable[[Home], Application],
+) -> None:
+    table = panel.table
+    before = table.columnWidth(Column.ENVIRONMENT)
+    drag_edge(panel, Column.ENVIRONMENT, 60)
+    assert table.columnWidth(Column.ENVIRONMENT) == before + 60
+    shown = [table.columnWidth(number) for number in range(panel.model.choice.count)]
+    assert sum(shown) == table.viewport().width(), "the others make room"
+    drag_edge(panel, Column.STATE, -20)
+    assert table.columnWidth(Column.STATE) == 84
+    lonely.window.resize(1500, 900)
+    assert table.columnWidth(Column.ENVIRONMENT) == before + 60
+    again = filled(qtbot, open_application(lonely.workbench.home))
+    assert again.table.columnWidth(Column.ENVIRONMENT) == before + 60
+    assert again.table.columnWidth(Column.STATE) == 84
+
+
+def test_a_double_click_on_an_edge_fits_the_column_to_its_content(panel: RunsPanel) -> None:
+    table, header = panel.table, panel.table.horizontalHeader()
+    drag_edge(panel, Column.NAME, -120)
+    cut_off = table.columnWidth(Column.NAME)
+    edge = header.sectionViewportPosition(Column.NAME) + cut_off - 2
+    left, no_key = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    at = QPoint(edge, header.height() // 2)
+    QTest.mouseClick(header.viewport(), left, no_key, at)
+    QTest.mouseDClick(header.viewport(), left, no_key, at)
+    needed = table._delegate.content_widths()[Column.NAME]
+    assert cut_off < needed == table.columnWidth(Column.NAME)
+
+
+def test_columns_are_as_at_first_again(panel: RunsPanel) -> None:
+    table = panel.table
+    before = {number: table.columnWidth(number) for number in range(len(Column))}
+    drag_edge(panel, Column.NAME, -80)
+    drag_edge(panel, Column.PROGRESS, 40)
+    (reset,) = (each for each in panel.columns_menu.actions() if each.text() == "Reset columns")
+    reset.trigger()
+    assert {number: table.columnWidth(number) for number in range(len(Column))} == before
+
+
+def test_columns_widened_by_hand_fit_a_narrow_window_too(
+    lonely: Application, panel: RunsPanel
+) -> None:
+    table = panel.table
+    drag_edge(panel, Column.ENVIRONMENT, 100)
+    lonely.window.resize(900, 700)
+    place = table.visualRect(panel.model.index(0, Column.ACTIONS))
+    assert place.right() <= table.viewport().width()
 
 
 def test_progress_stays_narrow_on_a_large_screen(lonely: Application, panel: RunsPanel) -> None:

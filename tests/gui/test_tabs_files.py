@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
 from mosaic.analytics.media import Picture
@@ -192,7 +194,23 @@ def test_a_study_is_drawn_and_drawn_again_with_more_trials(
     assert isinstance(tab, TrialsTab)
     pictures = tab.pictures
     qtbot.waitUntil(lambda: not pictures.image.isNull(), timeout=2 * WAIT_MS)
-    first = pictures.image
+    first, canvas = pictures.image, pictures.canvas
+    for trial in study.trials:
+        spot = canvas.spot(trial.number).toPoint()
+        QTest.mouseMove(canvas, spot + QPoint(2, 2))
+        qtbot.waitUntil(
+            lambda number=trial.number: (  # type: ignore[misc]
+                canvas.hovered is not None and canvas.hovered.number == number
+            ),
+            timeout=WAIT_MS,
+        )
+        assert QToolTip.text().startswith(f"<qt>Trial {trial.number}: ")
+        assert "layers" in QToolTip.text()
+        left, top = canvas._places[trial.number]
+        seen_there = first.pixelColor(int(left * first.width()), int(top * first.height()))
+        assert seen_there.name() != canvas._theme.palette.plot, "a point is drawn there"
+    QTest.mouseMove(canvas, QPoint(2, 2))
+    qtbot.waitUntil(lambda: canvas.hovered is None, timeout=WAIT_MS)
     study.optimize(objective, n_trials=9)
     qtbot.waitUntil(
         lambda: pictures.image != first and not pictures.is_drawing, timeout=2 * WAIT_MS

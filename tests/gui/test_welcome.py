@@ -15,7 +15,7 @@ from mosaic.front.solving import Solved
 from mosaic.front.training_config import Training, train_document
 from mosaic.gui.application import Application
 from mosaic.gui.state.examples import Start
-from mosaic.gui.state.targets import Mode, Page, PlayTarget
+from mosaic.gui.state.targets import Mode, Page, PlayTarget, ReplayTarget
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.welcome.model import CheckRow, CheckVerdict
 from mosaic.gui.welcome.page import WelcomePage
@@ -154,3 +154,22 @@ def test_cards_wait_while_the_daemon_is_away(lonely: Application) -> None:
     lonely.state.set_connection(Connection.LOST, "gone")
     assert not welcome(lonely).cards[Start.WATCH].button.isEnabled()
     assert welcome(lonely).cards[Start.PLAY].button.isEnabled()
+
+
+def test_a_run_that_is_solved_says_so_in_one_place(lonely: Application) -> None:
+    state, banner = lonely.state, lonely.window.solved
+    lonely.window.resize(1280, 800)
+    running = record(1)
+    state.runs.load([running])
+    state.select((running.run_id,))
+    state.show_page(Page.LIVE)
+    banner._on_details_changed(running)
+    banner._on_answer(running.run_id, Solved(58_112, 4.2, 475.0))
+    assert banner.isVisible()
+    assert banner.title.text() == "Solved at step 58,112, after 4.2 s"
+    ended = over(1, revision=2)
+    state.runs.update([ended])
+    assert lonely.window.stage.shown is lonely.window.stage.outcome
+    assert not banner.isVisible(), "the page of the run says it"
+    state.show_replay(ReplayTarget(ended.run_id, 0))
+    assert banner.isVisible()

@@ -11,6 +11,7 @@ from mosaic.gui.live.page import LivePage
 from mosaic.gui.play.page import PlayPage
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.state.examples import Start
+from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.targets import Mode, Page
 from mosaic.gui.welcome.page import WelcomePage
 from tests.gui.workflow_steps import Person, somebody
@@ -34,13 +35,18 @@ def test_training_is_watched_until_it_has_solved_the_task(person: Person) -> Non
     live = person.page(Page.LIVE, LivePage)
     person.see(lambda: live.canvas.painted_pictures > 0)
     solved = person.window.solved
-    person.see(solved.isVisible)
+    person.see(lambda: bool(solved.title.text()))
     assert solved.title.text().startswith("Solved at step ") and ", after " in solved.title.text()
     assert solved.detail.text() == "CartPole-v1: the mean return of 100 episodes reached 475"
     person.see_state(run_id, "succeeded")
     assert (person.record(run_id).progress.mean_return or 0) >= 475
+    outcome = person.outcome()
+    person.see(outcome.solved.isVisible)
+    assert outcome.solved.text().startswith("✓ Solved at step ")
+    assert not solved.isVisible(), "it is said once"
 
-    person.click(solved.watch)
+    person.click(outcome.buttons[RunAction.REPLAY])
+    person.see(solved.isVisible)
     view = person.page(Page.REPLAY, ReplayPage)
     person.see(lambda: view.panel.image is not None)
     assert person.state.replay is not None and person.state.replay.run_id == run_id

@@ -28,6 +28,8 @@ from mosaic.compare.published import (
 )
 from mosaic.compare.report import group_labels
 from mosaic.compare.statistics import estimate
+from mosaic.contracts.ancestry import Ancestor
+from mosaic.contracts.joining import joined, no_points
 from mosaic.contracts.learner import worker_settings
 from mosaic.contracts.metrics import (
     EPISODES_IN_MEAN,
@@ -54,7 +56,8 @@ def build_comparison(
     """`tells_unchecked`: also where no published value can be compared with, and why."""
     check_environments(groups)  # before anything is read
     loader = Loader(history, metric)
-    loaded = loader.load([run.run_id for group in groups for run in group.runs])
+    ancestors = {run_id: found for group in groups for run_id, found in group.ancestors.items()}
+    loaded = loader.load([run.run_id for group in groups for run in group.runs], ancestors)
     curves = with_ends(groups, loaded)
     question = loader.question(last, is_lower_better)
     comparison = compare(question, groups, curves, loader.tail)
@@ -70,20 +73,34 @@ def build_comparison(
 
 
 def resumed_remarks(groups: Sequence[RunGroup]) -> list[str]:
-    """A resumed run is compared by what it did itself, unlike in the charts."""
-    resumed = [
-        run.run_name
-        for group in groups
-        for run in group.runs
-        if run.lineage is not None and run.lineage.kind is LineageKind.RESUMED
-    ]
-    if not resumed:
-        return []
-    who = ", ".join(resumed[:_NAMES_SHOWN]) + (" and others" if len(resumed) > _NAMES_SHOWN else "")
-    return [
-        f"Only what was trained after resuming is compared of {who}: "
-        "the runs before are runs of their own here."
-    ]
+    """Which runs stand for several, and where a run before them is not there any more."""
+    whole, cut_off, shared = [], [], []
+    compared = {run.run_id for group in groups for run in group.runs}
+    for group in groups:
+        for run in group.runs:
+            before = group.ancestors.get(run.run_id, ())
+            shared += [
+                f"{run.run_name} continues {one.run_name}, which is in another group: "
+                "the two are not independent."
+                for one in before
+                if one.run_id in compared
+            ]
+            if before:
+                names = " and ".join(one.run_name for one in before[-_NAMES_SHOWN:])
+                whole.append(f"{run.run_name} continues {names}: one training, one curve.")
+            elif run.lineage is not None and run.lineage.kind is LineageKind.RESUMED:
+                cut_off.append(run.run_name)
+    shown = whole[:_NAMES_SHOWN]
+    if len(whole) > len(shown):
+        shown.append(f"So do {len(whole) - len(shown)} more runs continue others.")
+    if cut_off:
+        who = ", ".join(cut_off[:_NAMES_SHOWN])
+        others = " and others" if len(cut_off) > _NAMES_SHOWN else ""
+        shown.append(
+            f"Only what was trained after resuming is compared of {who}{others}: "
+            "the run before is not there any more."
+        )
+    return [*shown, *shared[:_NAMES_SHOWN]]
 
 
 def title_of(comparison: Comparison) -> str:
@@ -157,6 +174,7 @@ class Loader:
         self._history = history
         self._metric = metric
         self.sources: dict[str, SeriesSource] = {}
+        self._ancestors: Mapping[str, tuple[Ancestor, ...]] = {}
         self._curves: dict[str, Curve] = {}
 
     @property
@@ -171,8 +189,14 @@ class Loader:
         is_training = all(not name or headline_of(name) == EPISODIC_RETURN for name in names)
         return TRAINING if is_training else EVALUATION
 
-    def load(self, run_ids: Sequence[str]) -> Mapping[str, Curve]:
-        infos = {run_id: self._history.metrics(run_id) for run_id in run_ids}
+    def load(
+        self,
+        run_ids: Sequence[str],
+        ancestors: Mapping[str, tuple[Ancestor, ...]] | None = None,
+    ) -> Mapping[str, Curve]:
+        """`ancestors`: the runs that one continues, whose points its curve begins with."""
+        self._ancestors = ancestors or {}
+        infos = {run_id: self._infos(run_id) for run_id in run_ids}
         if self._metric is not None:
             self._check_metric(self._metric, infos)
         by_name: dict[str, list[str]] = {}
@@ -187,10 +211,37 @@ class Loader:
         by_name.pop("", None)
         for name, members in by_name.items():
             found = self._history.series(members, [name], buckets=BUCKETS)
-            self._curves |= {series.run_id: curve_of(series) for series in found}
+            own = {series.run_id: series for series in found}
+            for run_id in members:
+                series = own.get(run_id, no_points(run_id, name))
+                self._curves[run_id] = curve_of(self._with_ancestors(series, buckets=BUCKETS))
         for run_id in run_ids:
             self._curves.setdefault(run_id, Curve.of(run_id, [], []))
         return self._curves
+
+    def _infos(self, run_id: str) -> list[MetricInfo]:
+        members = (run_id, *(one.run_id for one in self._ancestors.get(run_id, ())))
+        return [info for member in members for info in self._history.metrics(member)]
+
+    def _with_ancestors(
+        self,
+        own: MetricSeries,
+        first_step: int | None = None,
+        last_step: int | None = None,
+        *,
+        buckets: int,
+    ) -> MetricSeries:
+        """Each run before it counts up to the step from which the next one continued it."""
+        ancestors = self._ancestors.get(own.run_id, ())
+        before: dict[Ancestor, MetricSeries] = {}
+        for one in ancestors:
+            last = min((s for s in (one.last_step, last_step) if s is not None), default=None)
+            if first_step is None or last is None or first_step <= last:
+                found = self._history.series(
+                    [one.run_id], [own.name], first_step, last, buckets=buckets
+                )
+                before[one] = next(iter(found), no_points(one.run_id, own.name))
+        return joined(own, None, ancestors, before).series
 
     def remarks(self, names: Mapping[str, str]) -> list[str]:
         """Which runs are judged by what they log, in sentences. `names` are those of the runs."""
@@ -235,7 +286,8 @@ class Loader:
         found = self._history.series(
             [run_id], [name], first_step=first, last_step=int(last_step), buckets=0
         )
-        points = next((curve_of(series) for series in found if series.run_id == run_id), curve)
+        own = next((one for one in found if one.run_id == run_id), no_points(run_id, name))
+        points = curve_of(self._with_ancestors(own, first, int(last_step), buckets=0))
         # A point may stand for several values even then.
         copies = np.minimum(points.weights, count).astype(int)
         return np.repeat(points.values, copies)[-count:]

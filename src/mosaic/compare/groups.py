@@ -15,6 +15,7 @@ from typing import Any
 
 from mosaic.compare.curves import Curve, has_diverged
 from mosaic.compare.published import task_name
+from mosaic.contracts.ancestry import Ancestor, ancestors_of
 from mosaic.contracts.learner import worker_settings
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_reference import choose_runs, name_without_seed
@@ -147,6 +148,8 @@ class RunGroup:
     label: str
     runs: tuple[RunRecord, ...]
     notes: tuple[str, ...] = field(default=())
+    # Of each run that was resumed: those whose training it continues, the oldest first.
+    ancestors: Mapping[str, tuple[Ancestor, ...]] = field(default_factory=dict)
 
     @property
     def seeds(self) -> tuple[int | None, ...]:
@@ -180,12 +183,22 @@ def select(word: str, runs: Sequence[RunRecord]) -> Selection:
 def form_groups(
     selections: Sequence[Selection], records: Mapping[str, RunRecord]
 ) -> list[RunGroup]:
-    """Labelled selections as they are; the rest by group name and equal recipe."""
+    """Labelled selections as they are; the rest by group name and equal recipe.
+
+    A run that was resumed stands for the whole training: `records` has the runs before it, too,
+    and those of them that were chosen with it are no runs of their own.
+    """
+    ancestors = {
+        run_id: found
+        for selection in selections
+        for run_id in selection.run_ids
+        if (found := ancestors_of(records[run_id], records.get))
+    }
     members: dict[tuple[str, str], list[RunRecord]] = {}
     taken: dict[str, tuple[str, str]] = {}
     for selection in selections:
         for run_id in selection.run_ids:
-            record = records[run_id]
+            record = _as_begun(records[run_id], ancestors.get(run_id, ()), records)
             key = ("label", selection.label) if selection.label else _own_key(record)
             if taken.setdefault(run_id, key) != key:
                 raise RequestError(
@@ -195,11 +208,37 @@ def form_groups(
             runs = members.setdefault(key, [])
             if record not in runs:
                 runs.append(record)
+    for key, runs in members.items():
+        parts = {one.run_id for run in runs for one in ancestors.get(run.run_id, ())}
+        members[key] = [run for run in runs if run.run_id not in parts]
     labels = _labels(members)
     return [
-        RunGroup(label, tuple(runs), tuple(_doubts(label, runs)))
+        RunGroup(
+            label,
+            tuple(runs),
+            tuple(_doubts(label, runs)),
+            {run.run_id: ancestors[run.run_id] for run in runs if run.run_id in ancestors},
+        )
         for label, runs in zip(labels, members.values(), strict=True)
     ]
+
+
+def _as_begun(
+    record: RunRecord, ancestors: Sequence[Ancestor], records: Mapping[str, RunRecord]
+) -> RunRecord:
+    """With the config its training began with: that of a resumed run names a checkpoint only."""
+    if not ancestors:
+        return record
+    first = records[ancestors[0].run_id]
+    return replace(record, config=first.config or record.config, group=record.group or first.group)
+
+
+def missing_ancestors(
+    records: Mapping[str, RunRecord], known: Mapping[str, RunRecord]
+) -> list[str]:
+    """Which runs to ask for before groups are formed; `known` has records without details."""
+    found = (one.run_id for record in records.values() for one in ancestors_of(record, known.get))
+    return [run_id for run_id in dict.fromkeys(found) if run_id not in records]
 
 
 def _own_key(record: RunRecord) -> tuple[str, str]:

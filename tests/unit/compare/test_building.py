@@ -11,6 +11,7 @@ import pytest
 from mosaic.compare.building import Loader, choose_source, resumed_remarks
 from mosaic.compare.groups import RunGroup
 from mosaic.compare.published import EVALUATION, TRAINING
+from mosaic.contracts.ancestry import Ancestor
 from mosaic.contracts.metrics import MetricInfo, MetricSeries
 from mosaic.contracts.run_record import Lineage, LineageKind, RunRecord
 from mosaic.contracts.run_state import RunState
@@ -171,9 +172,33 @@ def test_the_question_fits_what_was_found() -> None:
     assert evaluation.measures_returns and evaluation.kind == EVALUATION
 
 
-def test_it_is_said_that_a_resumed_run_is_compared_without_the_one_before() -> None:
+def test_a_resumed_run_is_one_curve_with_those_it_continues() -> None:
+    name = "episodic_return"
+    first = [(step, 1.0) for step in range(1, 9_001)]  # resumed at 6,000
+    second = [(step, 2.0) for step in range(6_001, 12_001)]
+    history = StoredSeries({"1": {name: first}, "2": {name: second}, "3": {}})
+    ancestors = (Ancestor("1", "first", 6_000), Ancestor("2", "second", 12_000))
+    whole = Loader(history)
+    curve = whole.load(["2"], {"2": ancestors[:1]})["2"]
+    assert (curve.last_step, curve.points) == (12_000, 12_000)
+    assert (curve.values * curve.weights).sum() == pytest.approx(18_000), "no step counts twice"
+    assert whole.tail("2", 8_000, 12_000).tolist() == [1.0] * 2_000 + [2.0] * 6_000
+    assert whole.tail("2", 100, 5_000).tolist() == [1.0] * 100
+    just_begun = Loader(history)
+    curve = just_begun.load(["3"], {"3": ancestors})["3"]
+    assert curve.points == 12_000, "what it continues counts before its first episode is over"
+
+
+def test_it_is_said_which_runs_are_one_and_where_one_is_missing() -> None:
     record = RunRecord("2", "second", "w", RunState.TERM, None, 1, 0, 0.0, 0.0)
     resumed = replace(record, lineage=Lineage("1", LineageKind.RESUMED, 5))
     assert resumed_remarks([RunGroup("g", (record,))]) == []
+    before = {"2": (Ancestor("1", "first", 5),)}
+    assert resumed_remarks([RunGroup("g", (resumed,), ancestors=before)]) == [
+        "second continues first: one training, one curve."
+    ]
     (remark,) = resumed_remarks([RunGroup("g", (resumed,))])
     assert "after resuming" in remark and "second" in remark
+    other = replace(record, run_id="1", run_name="first")
+    remarks = resumed_remarks([RunGroup("g", (resumed,), (), before), RunGroup("h", (other,))])
+    assert "not independent" in remarks[-1]

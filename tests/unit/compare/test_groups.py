@@ -13,11 +13,12 @@ from mosaic.compare.groups import (
     differences,
     equalities,
     form_groups,
+    missing_ancestors,
     recipe_key,
     seed_of,
     select,
 )
-from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_record import Lineage, LineageKind, RunRecord
 from mosaic.errors import RequestError, UnknownRunError
 from tests.compare_samples import config_of, run_record
 
@@ -142,3 +143,38 @@ def test_a_group_that_does_not_agree_shows_all_its_values() -> None:
     mixed = [config_of(1, gamma=0.9), config_of(2, gamma=0.8)]
     found = {item.path: item.values for item in differences([mixed, [config_of(3, gamma=0.9)]])}
     assert found == {"gamma": ("0.9, 0.8", "0.9")}
+
+
+RESUMED = run_record(
+    31,
+    "a-seed2-on",
+    config={"metadata": {"worker": {"config": {"mode": "resume_training"}}}},
+    lineage=Lineage(A[1].run_id, LineageKind.RESUMED, 500),
+)
+
+
+def test_a_resumed_run_is_the_seed_it_continues_and_counts_once() -> None:
+    (group,) = formed("a", "a-seed2-on", runs=[RESUMED, *RUNS])
+    assert group.label == "a" and group.notes == ()
+    assert [run.run_name for run in group.runs] == ["a-seed1", "a-seed3", "a-seed2-on"]
+    assert group.seeds == (1, 3, 2)
+    assert [one.run_name for one in group.ancestors[RESUMED.run_id]] == ["a-seed2"]
+
+
+def test_two_that_continue_one_run_are_not_independent() -> None:
+    twin = run_record(32, "a-seed2-too", config=RESUMED.config, lineage=RESUMED.lineage)
+    (group,) = formed("a-seed2-on", "a-seed2-too", runs=[twin, RESUMED, *RUNS])
+    assert group.seeds == (2, 2) and "not independent" in group.notes[0]
+
+
+def test_a_resumed_run_stays_where_its_label_puts_it() -> None:
+    before, after = formed("before=a-seed2", "after=a-seed2-on", runs=[RESUMED, *RUNS])
+    assert [run.run_name for run in before.runs] == ["a-seed2"]
+    assert [run.run_name for run in after.runs] == ["a-seed2-on"]
+
+
+def test_the_runs_before_those_that_were_chosen_are_asked_for_as_well() -> None:
+    known = {run.run_id: run for run in (RESUMED, *RUNS)}
+    assert missing_ancestors({RESUMED.run_id: RESUMED}, known) == [A[1].run_id]
+    assert missing_ancestors(known, known) == []
+    assert missing_ancestors({A[0].run_id: A[0]}, known) == []

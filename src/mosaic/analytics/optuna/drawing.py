@@ -1,7 +1,8 @@
 """Draws a study with Optuna's own plots, in a process of its own: `python -m` this module.
 
 Optuna and matplotlib take seconds to import and hold the interpreter meanwhile, so nobody who
-shows a window does. A request is one JSON document on standard input, the answer a PNG.
+shows a window does. A request is one JSON document on standard input, the answer a PNG, whose text
+`POINTS` says where in the picture of the history each trial is: in their order, from 0 to 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 HISTORY, IMPORTANCE, PARALLEL = "history", "importance", "parallel"
 KINDS = (HISTORY, IMPORTANCE, PARALLEL)
+POINTS = "mosaic-points"
 # Beyond, lines cover each other; the newest trials are drawn.
 MOST_TRIALS = 2_000
 _MOST_PARAMETERS = 12
@@ -95,9 +97,19 @@ def draw(request: Mapping[str, Any]) -> bytes:
     figure.set_size_inches(request["width"] / _DPI, request["height"] / _DPI)
     _dress(figure, request["colours"], kind, request["direction"] == "MAXIMIZE")
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=_DPI * request["scale"])
+    told = {POINTS: json.dumps(_points(figure))} if kind == HISTORY else {}
+    figure.savefig(picture, format="png", dpi=_DPI * request["scale"], metadata=told)
     pyplot.close(figure)
     return picture.getvalue()
+
+
+def _points(figure: Any) -> list[tuple[float, float]]:
+    """From the left and from the top."""
+    figure.draw_without_rendering()  # only then is it known how far the axes reach
+    axes = figure.axes[0]
+    places = axes.transData.transform(axes.collections[0].get_offsets())
+    width, height = figure.canvas.get_width_height()
+    return [(round(x / width, 5), round(1 - y / height, 5)) for x, y in places.tolist()]
 
 
 def _evaluator() -> Any:

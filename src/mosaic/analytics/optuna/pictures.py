@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mosaic.analytics.optuna.drawing import HISTORY, IMPORTANCE, MOST_TRIALS
-from mosaic.analytics.optuna.study import Study
+from mosaic.analytics.optuna.study import Study, Trial
 from mosaic.errors import DependencyError, MosaicError
 
 _PROGRAM = "mosaic.analytics.optuna.drawing"
@@ -21,13 +21,24 @@ _PACKAGES = ("optuna", "matplotlib", "scipy")
 _FEWEST = {HISTORY: 1, IMPORTANCE: 4}
 
 
-def drawable_trials(study: Study) -> list[dict[str, Any]]:
-    """Complete ones with a finite first value; what cannot be written as JSON becomes text."""
+def drawn_trials(study: Study) -> list[Trial]:
+    """Complete ones with a finite first value, in the order in which they are drawn."""
     return [
-        {"value": trial.values[0], "params": {str(k): _plain(v) for k, v in trial.params.items()}}
+        trial
         for trial in study.trials
         if trial.state == "COMPLETE" and trial.values and math.isfinite(trial.values[0])
     ][-MOST_TRIALS:]
+
+
+def drawable_trials(study: Study) -> list[dict[str, Any]]:
+    """What cannot be written as JSON becomes text."""
+    return [
+        {
+            "value": trial.values[0] if trial.values else math.nan,
+            "params": {str(k): _plain(v) for k, v in trial.params.items()},
+        }
+        for trial in drawn_trials(study)
+    ]
 
 
 def why_not(study: Study, kind: str) -> str:

@@ -94,12 +94,14 @@ def compare_runs(arguments: argparse.Namespace) -> int:
 
 
 def find_groups(client: TrainerClient, words: Sequence[str]) -> list[RunGroup]:
-    from mosaic.compare.groups import form_groups, select
+    from mosaic.compare.groups import form_groups, missing_ancestors, select
 
     known = client.list_runs(limit=0)
     selections = [select(word, known) for word in words]
     run_ids = dict.fromkeys(run_id for found in selections for run_id in found.run_ids)
     records = {run_id: client.get_run(run_id) for run_id in run_ids}
+    missing = missing_ancestors(records, {run.run_id: run for run in known})
+    records |= {run_id: client.get_run(run_id) for run_id in missing}
     return form_groups(selections, records)
 
 

@@ -12,10 +12,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.ancestry import Ancestor
+from mosaic.contracts.joining import no_points
 from mosaic.contracts.metrics import MetricSeries
 from mosaic.errors import MosaicError, UnknownRunError
 from mosaic.gui.charts.model.curve import Range
-from mosaic.gui.charts.model.joining import no_points
 from mosaic.gui.charts.model.metrics import evaluated_return
 from mosaic.gui.charts.model.picture import (
     ChartOptions,

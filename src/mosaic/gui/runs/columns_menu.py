@@ -55,7 +55,7 @@ class ColumnsMenu(QMenu):
         self._offered: list[QAction] = []
         self.settings_menu.aboutToShow.connect(self._on_settings_shown)
         self.addSeparator()
-        self.addAction("As at first").triggered.connect(lambda: choose(ColumnChoice()))
+        self.addAction("Reset columns").triggered.connect(lambda: choose(ColumnChoice()))
 
     def open_at(self, point: QPoint) -> None:
         self._show()

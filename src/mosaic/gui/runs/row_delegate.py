@@ -246,7 +246,8 @@ class RowDelegate(QStyledItemDelegate):
         painter.drawPixmap(QRect(place.x(), top, _ICON, _ICON), picture)
         painter.setFont(self._words)
         painter.setPen(_colour(colour))
-        painter.drawText(place.adjusted(_ICON + 6, 0, 8, 0), _LEFT, words)
+        beside = place.adjusted(_ICON + 6, 0, 8, 0)
+        painter.drawText(beside, _LEFT, self._fitted(words, beside.width()))
 
     def _paint_name(self, painter: QPainter, place: QRect, row: RunRow) -> None:
         for mark in reversed(row.marks):

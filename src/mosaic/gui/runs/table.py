@@ -21,7 +21,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from mosaic.gui.runs.model.columns import UNSORTED, Column, column_widths
+from mosaic.gui.runs.header import RunsHeader
+from mosaic.gui.runs.model.columns import UNSORTED, Column, column_widths, natural_width
 from mosaic.gui.runs.model.groups import group_key
 from mosaic.gui.runs.rename_field import RenameField
 from mosaic.gui.runs.row_delegate import ROW_HEIGHT, RowDelegate
@@ -49,6 +50,8 @@ class RunsTable(QTableView):
         self._is_arranging = False  # columns, rather than the person
         self.setObjectName("runs-table")
         self.setAccessibleName("Runs")
+        self._headings = RunsHeader(self)
+        self.setHorizontalHeader(self._headings)
         self.setModel(model)
         self.thumbnails = Thumbnails(workbench, self)
         self.thumbnails.changed.connect(self._on_picture)
@@ -80,23 +83,19 @@ class RunsTable(QTableView):
         workbench.theme.changed.connect(self.viewport().update)
 
     def _set_up_headers(self) -> None:
-        rows, columns = self.verticalHeader(), self.horizontalHeader()
+        rows, columns = self.verticalHeader(), self._headings
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setMinimumSectionSize(ROW_HEIGHT)
         rows.setDefaultSectionSize(ROW_HEIGHT)
-        columns.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        columns.setMinimumSectionSize(0)
-        columns.setHighlightSections(False)
-        columns.setSectionsClickable(True)
-        columns.setSectionsMovable(True)
-        columns.setFirstSectionMovable(False)
-        columns.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         columns.customContextMenuRequested.connect(
             lambda point: self.columns_asked.emit(columns.mapToGlobal(point))
         )
         columns.sectionClicked.connect(self._on_header_clicked)
         columns.sectionMoved.connect(self._on_column_moved)
+        columns.sectionHandleDoubleClicked.connect(self._on_edge_double_clicked)
+        columns.dragged.connect(self._fill_up)
+        columns.widened.connect(self._on_widened)
 
     def sort_by(self, column: int, order: Qt.SortOrder) -> None:
         self._runs_model.sort(column, order)
@@ -115,9 +114,12 @@ class RunsTable(QTableView):
     # Columns
 
     def arrange_columns(self) -> None:
-        choice, header = self._runs_model.choice, self.horizontalHeader()
+        if self._headings.is_dragged:
+            return  # when it is let go
+        choice, header = self._runs_model.choice, self._headings
         widths = column_widths(self.viewport().width(), choice, self._delegate.content_widths())
         self._is_arranging = True
+        header.hold_fixed()
         try:
             for place, number in enumerate(choice.visual_order):
                 at = header.visualIndex(number)
@@ -138,10 +140,23 @@ class RunsTable(QTableView):
         """By the person, who has dragged its heading."""
         if self._is_arranging:
             return
-        header, choice = self.horizontalHeader(), self._runs_model.choice
+        header, choice = self._headings, self._runs_model.choice
         order = [header.logicalIndex(place) for place in range(choice.count)]
         self._runs_model.choose_columns(choice.reordered(order))
         self.arrange_columns()  # those that stay at the ends
+
+    def _on_widened(self, column: int, width: int) -> None:
+        self._runs_model.choose_columns(self._runs_model.choice.widened(column, width))
+        self.arrange_columns()
+
+    def _on_edge_double_clicked(self, column: int) -> None:
+        self._on_widened(column, natural_width(column, self._delegate.content_widths()))
+
+    def _fill_up(self) -> None:
+        """Right of what is dragged, the empty column takes what is left."""
+        header = self._headings
+        others = header.length() - header.sectionSize(Column.SPACE)
+        header.resizeSection(Column.SPACE, max(0, self.viewport().width() - others))
 
     # What happens to the widget
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from mosaic.gui.shell.model.dock_sizes import DockSizes, adjusted_sizes, dock_sizes, is_narrow
@@ -45,6 +45,8 @@ class DockShares(QObject):
             self._unfolded = self._now, before
         elif was_narrow and not is_narrow(size.width()) and self._unfolded is not None:
             self._now, before = self._unfolded
+            # What has been unfolded needs less room: before that is known, nothing gets narrower.
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         self._settled = size
         self._give(adjusted_sizes(self._now, before, after))
 

@@ -12,6 +12,8 @@ from mosaic.gui.shell.model.dock_sizes import is_narrow
 from mosaic.gui.state.workbench_state import WorkbenchState
 from mosaic.gui.widgets.choosers import Segmented
 
+_LEAST_WIDTH = 284  # less would cut the form off
+
 
 class Side(StrEnum):
     """What the left side shows."""
@@ -37,6 +39,10 @@ class SidePanel(QWidget):
         layout.setSpacing(6)
         layout.addWidget(self.switch)
         layout.addWidget(pages, 1)
+
+    def minimumSizeHint(self) -> QSize:
+        """As the panel's own: a dock that is given a least width never again has a smaller one."""
+        return super().minimumSizeHint().expandedTo(QSize(_LEAST_WIDTH, 0))
 
     @property
     def is_shared(self) -> bool:

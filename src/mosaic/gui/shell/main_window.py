@@ -33,7 +33,6 @@ from mosaic.gui.widgets.roles import with_role
 
 FIRST_SIZE = (1280, 800)
 LEAST_SIZE = (760, 424)  # folded; three columns would not let it become narrow enough to fold
-_LEAST_LEFT = 292  # less would cut the form off
 _LEAST_CENTRE = (400, 220)
 _EDGE = 8
 _BESIDE_MENU = 24  # its padding, as the style sheet has it, and what Qt leaves between two
@@ -75,7 +74,6 @@ class MainWindow(QMainWindow):
         self.launch_dock = self._dock("Agent", side, areas.LeftDockWidgetArea)
         self.tabs_dock = self._dock("Run", self.tabs_panel, areas.RightDockWidgetArea)
         self.runs_dock = self._dock("Runs", self.runs_panel, areas.BottomDockWidgetArea)
-        self.launch_dock.setMinimumWidth(_LEAST_LEFT)
         self._docks = DockShares(self, self.launch_dock, self.tabs_dock, self.runs_dock)
         self.folding = Folding(self, side, self.launch_dock, self.tabs_dock, self.tabs_panel)
         self.folding.follow(workbench.state)

@@ -57,14 +57,15 @@ class Zoom:
     def __init__(self, settings: QSettings) -> None:
         self._settings = settings
         self.percent = zoom_steps.read_percent(settings.value(SETTING, zoom_steps.USUAL))
+        self.drawn = self.percent  # what is seen, until the window is opened again
 
-    def set_percent(self, percent: int) -> bool:
-        """Whether it is seen at once."""
+    def set_percent(self, percent: int) -> None:
         self.percent = percent
         self._settings.setValue(SETTING, percent)
         set_factor = _set_factor()
         if set_factor is not None:
             scale = zoom_steps.scale_text(os.environ.get(_VARIABLE, ""), percent)
+            self.drawn = percent
             with _quiet():
                 set_factor(float(scale))
             for widget in QApplication.topLevelWidgets():
@@ -73,7 +74,6 @@ class Zoom:
                     room = handle.geometry().size()  # a window keeps its size on the screen
                     QTimer.singleShot(0, widget, functools.partial(_notice, widget, room))
         self.changed.emit(percent)
-        return set_factor is not None
 
 
 def _notice(widget: QWidget, room: QSize) -> None:

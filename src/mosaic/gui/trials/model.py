@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import Counter
@@ -202,3 +203,28 @@ def _best_text(study: Study, best: set[int]) -> str:
 
 def _parameter(value: Any) -> str:
     return decimal(value) if isinstance(value, float) else str(value)
+
+
+Place = tuple[float, float]
+_NEAR = 12.0  # pixels
+
+
+def places_of(told: str) -> list[Place]:
+    """Where the drawing process says that trials are, from 0 to 1; nothing if it says nothing."""
+    try:
+        return [(float(x), float(y)) for x, y in json.loads(told)] if told else []
+    except (ValueError, TypeError):
+        return []
+
+
+def nearest(places: Sequence[Place], size: Place, x: float, y: float) -> int | None:
+    """Which of them is at this place of a picture of this size; None where none is near."""
+    away = [math.hypot(left * size[0] - x, top * size[1] - y) for left, top in places]
+    at = min(range(len(away)), key=away.__getitem__, default=None)
+    return at if at is not None and away[at] <= _NEAR else None
+
+
+def trial_lines(trial: Trial) -> list[str]:
+    values = ", ".join(decimal(value) for value in trial.values or ())
+    drawn = [f"{name} {_parameter(value)}" for name, value in trial.params.items()]
+    return [f"Trial {trial.number}: {values}", *drawn]

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+import html
+from collections.abc import Sequence
 
-from mosaic.analytics.optuna.drawing import HISTORY, IMPORTANCE, PARALLEL
-from mosaic.analytics.optuna.pictures import drawable_trials, drawn, why_not
-from mosaic.analytics.optuna.study import Study
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import (
+    QColor,
+    QImage,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
+
+from mosaic.analytics.optuna.drawing import HISTORY, IMPORTANCE, PARALLEL, POINTS
+from mosaic.analytics.optuna.pictures import drawn, drawn_trials, why_not
+from mosaic.analytics.optuna.study import Study, Trial
 from mosaic.errors import MosaicError
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import sentence_of
 from mosaic.gui.state.runs_state import CURVES
+from mosaic.gui.theme.theme import Theme
+from mosaic.gui.trials.model import Place, nearest, places_of, trial_lines
 from mosaic.gui.widgets.choosers import Segmented
 from mosaic.gui.widgets.roles import label
 
@@ -25,6 +38,7 @@ _HELP = {
 }
 _LEAST = QSize(240, 200)
 _SETTLE_MS = 300
+_RING = 6.0
 
 
 class StudyPictures(QWidget):
@@ -42,7 +56,7 @@ class StudyPictures(QWidget):
         for kind, about in _HELP.items():
             self.which.button(kind).setToolTip(about)
         self.which.chosen.connect(lambda _: self._refresh())
-        self.canvas = _Canvas()
+        self.canvas = _Canvas(workbench.theme)
         self.remark = label("", "caption")
         self.remark.setWordWrap(True)
         self._settle = QTimer(self)
@@ -96,11 +110,11 @@ class StudyPictures(QWidget):
             return
         size = self.canvas.size().expandedTo(_LEAST)
         theme, scale = self._workbench.theme, self.devicePixelRatioF()
-        count = len(drawable_trials(study))
+        count = len(drawn_trials(study))
         self._wanted = (study.name, kind, size.toTuple(), scale, theme.palette.name, count)
         if self._wanted == self._shown or self._drawing is not None:
             return
-        palette, asked = theme.palette, self._wanted
+        palette, asked, trials = theme.palette, self._wanted, drawn_trials(study)
         colours = {
             **{key: getattr(palette, key) for key in ("text", "muted", "line", "accent")},
             "panel": palette.panel,
@@ -114,13 +128,13 @@ class StudyPictures(QWidget):
             lambda: drawn(
                 study, kind, size=(size.width(), size.height()), scale=scale, colours=colours
             ),
-            lambda data: self._on_drawn(asked, data),
+            lambda data: self._on_drawn(asked, data, trials),
             lambda error: self._on_failed(asked, error),
         )
 
-    def _on_drawn(self, asked: tuple[object, ...], data: bytes) -> None:
+    def _on_drawn(self, asked: tuple[object, ...], data: bytes, trials: list[Trial]) -> None:
         self._drawing, self._shown = None, asked
-        self.canvas.show_image(QImage.fromData(data))
+        self.canvas.show_image(QImage.fromData(data), trials)
         self.remark.setText(_HELP[self.which.value])
         self._refresh()  # something may have changed meanwhile
 
@@ -133,15 +147,50 @@ class StudyPictures(QWidget):
 
 
 class _Canvas(QWidget):
-    def __init__(self) -> None:
+    """A picture; where it says where trials are, the one below the pointer is marked and told."""
+
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self._theme = theme
         self.image = QImage()
+        self._trials: list[Trial] = []
+        self._places: list[Place] = []
+        self._hovered: int | None = None
+        self.setMouseTracking(True)
         self.setMinimumSize(_LEAST)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Picture of the study")
 
-    def show_image(self, image: QImage) -> None:
+    def show_image(self, image: QImage, trials: Sequence[Trial] = ()) -> None:
         self.image = image
+        self._trials, self._hovered = list(trials), None
+        self._places = places_of(image.text(POINTS))[: len(trials)]
+        self.update()
+
+    @property
+    def hovered(self) -> Trial | None:
+        return None if self._hovered is None else self._trials[self._hovered]
+
+    def spot(self, number: int) -> QPointF:
+        """Where one of the trials that are drawn is."""
+        left, top = self._places[number]
+        box = self._box
+        return QPointF(box.left() + left * box.width(), box.top() + top * box.height())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        box, at = self._box, event.position()
+        size = (box.width(), box.height())
+        found = nearest(self._places, size, at.x() - box.left(), at.y() - box.top())
+        if found != self._hovered:
+            self._hovered = found
+            self.update()
+            lines = [] if self.hovered is None else trial_lines(self.hovered)
+            # Names are from outside: they are no markup.
+            text = "<br>".join(html.escape(line) for line in lines)
+            QToolTip.showText(event.globalPosition().toPoint(), text and f"<qt>{text}</qt>", self)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hovered = None
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -149,6 +198,14 @@ class _Canvas(QWidget):
             return
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-            size = self.image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            left, top = (self.width() - size.width()) / 2, (self.height() - size.height()) / 2
-            painter.drawImage(QRectF(left, top, size.width(), size.height()), self.image)
+            painter.drawImage(self._box, self.image)
+            if self._hovered is not None:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(QPen(QColor(self._theme.palette.text), 1.5))
+                painter.drawEllipse(self.spot(self._hovered), _RING, _RING)
+
+    @property
+    def _box(self) -> QRectF:
+        size = self.image.size().scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+        left, top = (self.width() - size.width()) / 2, (self.height() - size.height()) / 2
+        return QRectF(left, top, size.width(), size.height())

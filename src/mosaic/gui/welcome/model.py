@@ -80,6 +80,11 @@ def recent_runs(records: Iterable[RunRecord], now: float | None = None) -> list[
     return found
 
 
+def has_banner(record: RunRecord, page: Page) -> bool:
+    """Where it is told that a run is solved; once it is over, its own page says so."""
+    return page is Page.REPLAY or (page is Page.LIVE and not record.is_over)
+
+
 def _row(result: CheckResult) -> CheckRow:
     if result.ok:
         return CheckRow(CheckVerdict.OK, result.check, result.message)

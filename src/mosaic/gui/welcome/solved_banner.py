@@ -12,7 +12,8 @@ from mosaic.gui.play.model.keys import NotPlayable
 from mosaic.gui.play.model.plan import keys_for
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
-from mosaic.gui.state.targets import Mode, Page, PlayTarget, ReplayTarget
+from mosaic.gui.state.targets import Mode, PlayTarget, ReplayTarget
+from mosaic.gui.welcome.model import has_banner
 from mosaic.gui.widgets.roles import eliding_label, label, with_role
 
 _ICON = QSize(24, 24)
@@ -80,6 +81,8 @@ class SolvedBanner(QWidget):
             return
         if not record.is_over:
             self._seen_live.add(run_id)
+        if run_id in self._solved:
+            self._show()
 
     def _on_details_changed(self, record: RunRecord | None) -> None:
         """The whole record says whether it is a training at all."""
@@ -121,8 +124,8 @@ class SolvedBanner(QWidget):
     def _show(self) -> None:
         run_id = self._state.leading_id
         found, record = self._solved.get(run_id), self._state.runs.get(run_id)
-        is_here = self._state.page in (Page.LIVE, Page.REPLAY) and run_id not in self._dismissed
-        if found is None or record is None or not is_here:
+        is_wanted = record is not None and has_banner(record, self._state.page)
+        if found is None or record is None or not is_wanted or run_id in self._dismissed:
             self.hide()
             return
         self._shown = record

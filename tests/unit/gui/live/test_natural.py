@@ -20,6 +20,7 @@ from mosaic.gui.live.model.natural import (
     fallback_text,
     natural_hud,
     rate_words,
+    waiting_text,
     why_not_natural,
 )
 from mosaic.replay.pace import Pace
@@ -146,3 +147,11 @@ def test_a_worker_that_cannot_replay_is_named() -> None:
 def test_the_fallback_is_a_sentence() -> None:
     assert fallback_text("") == ""
     assert fallback_text("it is so.") == ("Mosaic, since natural speed is not possible: it is so.")
+
+
+def test_until_an_episode_is_drawn_samples_are_shown_and_it_is_said_why() -> None:
+    none_yet = replace(record(1).progress, episodes=0)
+    assert waiting_text(none_yet) == (
+        "The first episode is still being played: samples until it is over."
+    )
+    assert waiting_text(replace(none_yet, episodes=1)).startswith("Samples, until the newest")

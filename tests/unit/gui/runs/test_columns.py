@@ -10,6 +10,7 @@ from mosaic.gui.runs.model.columns import (
     Column,
     ColumnChoice,
     column_widths,
+    natural_width,
 )
 
 
@@ -87,6 +88,46 @@ def test_a_choice_is_remembered_by_name() -> None:
     again = ColumnChoice.from_text(choice.to_text())
     assert again.visual_order == choice.visual_order
     assert (again.settings, again.hidden) == (choice.settings, choice.hidden)
+
+
+def test_what_a_person_has_widened_keeps_its_width_and_the_others_share_the_rest() -> None:
+    touched = ColumnChoice().widened(Column.ENVIRONMENT, 300)
+    for room in (900, 1000, 1254, 2540):
+        widths = column_widths(room, touched, {Column.ENVIRONMENT: 100})
+        assert widths[Column.ENVIRONMENT] == 300
+        assert sum(widths.values()) == room
+    narrow = ColumnChoice().widened(Column.NAME, 90)
+    assert column_widths(2540, narrow, {Column.NAME: 400})[Column.NAME] == 90
+
+
+def test_a_width_by_hand_leaves_the_table_usable_in_a_narrow_window() -> None:
+    wide = ColumnChoice().widened(Column.NAME, 5000).widened(Column.STATE, 400)
+    widths = column_widths(862, wide)
+    assert sum(widths.values()) == 862
+    assert {Column.STATE, Column.PROGRESS, Column.ACTIONS} <= set(widths)
+
+
+def test_what_is_drawn_in_a_fixed_size_is_not_widened() -> None:
+    choice = ColumnChoice()
+    for column in (Column.COLOUR, Column.ACTIONS, Column.PICTURE, Column.SPACE):
+        assert choice.widened(column, 500) == choice
+    assert choice.widened(Column.STATE, -7).widths[Column.STATE] > 0
+
+
+def test_widths_are_remembered_by_name_and_follow_their_setting() -> None:
+    choice = ColumnChoice().with_setting("learning_rate").with_setting("seed")
+    rate, seed = len(Column), len(Column) + 1
+    choice = choice.widened(rate, 150).widened(seed, 120).widened(Column.NAME, 333)
+    assert ColumnChoice.from_text(choice.to_text()).widths == choice.widths
+    left = choice.without_setting("learning_rate")
+    assert left.widths == {rate: 120, Column.NAME: 333}
+    assert not ColumnChoice.from_text('{"order": [], "hidden": [], "widths": {"name": "x"}}').widths
+
+
+def test_a_natural_width_is_that_of_the_content() -> None:
+    assert natural_width(Column.NAME, {Column.NAME: 417}) == 417
+    assert natural_width(Column.SPEED, {}) == 78
+    assert natural_width(len(Column), {}) == 88
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,16 @@ import pytest
 from mosaic.analytics.optuna.study import Study, Trial
 from mosaic.errors import StoreError
 from mosaic.gui.tabs.model import Tone
-from mosaic.gui.trials.model import Order, TrialsReader, first_order, study_file, trials_view
+from mosaic.gui.trials.model import (
+    Order,
+    TrialsReader,
+    first_order,
+    nearest,
+    places_of,
+    study_file,
+    trial_lines,
+    trials_view,
+)
 from tests.unit.gui.run_samples import record
 
 START = datetime(2026, 1, 1, 12)
@@ -77,3 +86,21 @@ def test_a_file_that_is_not_there_yet_is_a_sentence(tmp_path: Path) -> None:
     assert study_file(waiting) == tmp_path / "study.db"
     with pytest.raises(StoreError, match="no file yet"):
         TrialsReader(waiting).read()
+
+
+def test_the_nearest_point_is_told_and_none_that_is_far_away() -> None:
+    places = places_of("[[0.1, 0.5], [0.12, 0.5], [0.9, 0.1]]")
+    assert nearest(places, (200, 100), 25, 50) == 1
+    assert nearest(places, (200, 100), 180, 20) == 2
+    assert nearest(places, (200, 100), 100, 50) is None
+    assert nearest([], (200, 100), 25, 50) is None
+
+
+@pytest.mark.parametrize("told", ["", "{", "null", "[1]", '[["a", 1]]'])
+def test_a_picture_that_tells_no_points_has_none(told: str) -> None:
+    assert places_of(told) == []
+
+
+def test_a_trial_is_told_with_its_value_and_parameters() -> None:
+    lines = trial_lines(Trial(7, "COMPLETE", [0.25], {"lr": 0.001, "act": "relu"}))
+    assert lines == ["Trial 7: 0.25", "lr 0.001", "act relu"]

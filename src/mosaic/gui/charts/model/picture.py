@@ -13,10 +13,10 @@ from typing import TypeVar
 import numpy as np
 
 from mosaic.contracts.ancestry import Ancestor
+from mosaic.contracts.joining import Joined, joined, no_points
 from mosaic.contracts.metrics import EPISODIC_RETURN, MEAN_RETURN_NAME, MetricSeries
 from mosaic.front.human import amount
 from mosaic.gui.charts.model.curve import Curve, Numbers, band_of, numbers, smoothed, window_of
-from mosaic.gui.charts.model.joining import Joined, joined, no_points
 from mosaic.gui.charts.model.metrics import is_per_episode, title_of, unit_of
 from mosaic.gui.charts.model.number_texts import TimeUnit, time_unit
 

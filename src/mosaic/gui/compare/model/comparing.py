@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,30 +81,51 @@ async def compare_runs(
 ) -> ComparedRuns:
     """Raises DependencyError, which says what to install, and RequestError for odd choices."""
     require_packages()
-    records = list(await asyncio.gather(*(client.get_run(run_id) for run_id in run_ids)))
+    records = await _records(client, run_ids)
     infos = await asyncio.gather(*(client.metrics(run_id) for run_id in run_ids))
     names = sorted({info.name for found in infos for info in found})
     history = BlockingHistory(client)
     pool = ThreadPoolExecutor(1, "mosaic-compare")
     try:
         loop = asyncio.get_running_loop()
-        comparison, groups = await loop.run_in_executor(pool, _build, history, records, metric)
+        comparison, groups = await loop.run_in_executor(
+            pool, _build, history, run_ids, records, metric
+        )
     finally:
         history.close()
         pool.shutdown(wait=False)
     return ComparedRuns(comparison, tuple(names), groups)
 
 
+async def _records(client: AsyncTrainerClient, run_ids: Sequence[str]) -> dict[str, RunRecord]:
+    """Of these runs and of those that they continue."""
+    from mosaic.compare.groups import missing_ancestors
+
+    async def whole(wanted: Sequence[str]) -> dict[str, RunRecord]:
+        found = await asyncio.gather(*(client.get_run(run_id) for run_id in wanted))
+        return dict(zip(wanted, found, strict=True))
+
+    records = await whole(run_ids)
+    known = {record.run_id: record for record in await client.list_runs(limit=0)}
+    return records | await whole(missing_ancestors(records, known))
+
+
 def _build(
-    history: BlockingHistory, records: list[RunRecord], metric: str | None
+    history: BlockingHistory,
+    run_ids: Sequence[str],
+    records: Mapping[str, RunRecord],
+    metric: str | None,
 ) -> tuple[Comparison, dict[str, str]]:
     from mosaic.compare.building import build_comparison
     from mosaic.compare.groups import Selection, form_groups
 
-    by_id = {record.run_id: record for record in records}
     # One selection per run: runs that differ only in their seed are grouped automatically.
-    groups = form_groups([Selection((run_id,)) for run_id in by_id], by_id)
-    labels = {run.run_id: group.label for group in groups for run in group.runs}
+    groups = form_groups([Selection((run_id,)) for run_id in run_ids], records)
+    labels: dict[str, str] = {}
+    for group in groups:
+        before = {one.run_id for found in group.ancestors.values() for one in found}
+        labels |= dict.fromkeys(before.intersection(run_ids), group.label)
+        labels |= {run.run_id: group.label for run in group.runs}
     comparison = build_comparison(history, groups, metric=metric, tells_unchecked=True)
     return comparison, labels
 

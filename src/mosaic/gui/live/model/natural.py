@@ -53,7 +53,7 @@ def waiting_text(progress: Progress) -> str:
     """Until there is something to show at natural speed."""
     if progress.episodes:
         return "Samples, until the newest episode is drawn."
-    return "Samples, until the first episode is over: then it is shown at natural speed."
+    return "The first episode is still being played: samples until it is over."
 
 
 def fallback_text(problem: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from mosaic.contracts.metrics import MEAN_RETURN_NAME
@@ -81,6 +81,8 @@ LIVE = frozenset(
 UNSORTED = frozenset({Column.COLOUR, Column.ACTIONS, Column.PICTURE, Column.SPACE})
 # Without these it would be no table of runs.
 ALWAYS = frozenset({Column.COLOUR, Column.NAME, Column.ACTIONS, Column.SPACE})
+# As wide as what is drawn in them; the others are widened by hand.
+FIXED = frozenset({Column.COLOUR, Column.ACTIONS, Column.PICTURE, Column.SPACE})
 # From the left; the last two stay at the right end.
 USUAL = (
     *(Column.COLOUR, Column.PICTURE, Column.STATE, Column.NAME, Column.TAGS, Column.ENVIRONMENT),
@@ -90,6 +92,7 @@ USUAL = (
 _ENDING = (Column.ACTIONS, Column.SPACE)
 _HIDDEN_AT_FIRST = frozenset({Column.PICTURE})
 MOST_SETTINGS = 20
+_LEAST_WIDTH, _MOST_WIDTH = 36, 1200  # by hand
 _LONGEST_STORED = 20_000
 
 
@@ -100,6 +103,7 @@ class ColumnChoice:
     settings: tuple[str, ...] = ()
     order: tuple[int, ...] = USUAL
     hidden: frozenset[int] = _HIDDEN_AT_FIRST
+    widths: Mapping[int, int] = field(default_factory=dict)  # of those widened by hand
 
     @property
     def count(self) -> int:
@@ -157,21 +161,32 @@ class ColumnChoice:
         def moved(numbers: Iterable[int]) -> list[int]:
             return [number - (number > gone) for number in numbers if number != gone]
 
+        widened = [number for number in self.widths if number != gone]
         return ColumnChoice(
             tuple(known for known in self.settings if known != name),
             tuple(moved(self.order)),
             frozenset(moved(self.hidden)),
+            dict(zip(moved(widened), (self.widths[number] for number in widened), strict=True)),
         )
 
     def reordered(self, order: Sequence[int]) -> ColumnChoice:
         return replace(self, order=tuple(order))
+
+    def widened(self, number: int, width: int) -> ColumnChoice:
+        """By hand: it keeps this width, and those nobody has touched share what is left."""
+        if number in FIXED or not 0 <= number < self.count:
+            return self
+        kept = min(_MOST_WIDTH, max(_LEAST_WIDTH, width))
+        return replace(self, widths={**self.widths, number: kept})
 
     # As it is remembered: by name, so that a newer version may number them otherwise
 
     def to_text(self) -> str:
         names = [self._key(number) for number in self.visual_order]
         hidden = [self._key(number) for number in sorted(self.hidden)]
-        return json.dumps({"order": names, "hidden": hidden, "settings": self.settings})
+        widths = {self._key(number): width for number, width in sorted(self.widths.items())}
+        kept = {"order": names, "hidden": hidden, "settings": self.settings, "widths": widths}
+        return json.dumps(kept)
 
     @classmethod
     def from_text(cls, text: str) -> ColumnChoice:
@@ -185,9 +200,12 @@ class ColumnChoice:
             numbers |= {f"={name}": len(Column) + at for at, name in enumerate(settings)}
             order = tuple(numbers[key] for key in stored["order"] if key in numbers)
             hidden = frozenset(numbers[key] for key in stored["hidden"] if key in numbers)
-        except (ValueError, KeyError, TypeError, AttributeError):
+            choice = cls(settings, order, hidden)
+            for key, width in stored.get("widths", {}).items():
+                choice = choice.widened(numbers.get(key, -1), int(width))
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             return cls()
-        return cls(settings, order, hidden)
+        return choice
 
     def _key(self, number: int) -> str:
         name = self.setting(number)
@@ -232,6 +250,12 @@ _GIVING_WAY = (
     *(Column.NOTE, Column.EPISODES, Column.ENVIRONMENT, Column.STARTED, Column.REMAINING),
     *(Column.TAGS, Column.SPEED, Column.PICTURE, Column.ELAPSED, Column.RETURN),
 )
+# These stay, and are narrower where there is too little room for them.
+_SHRINKING = (
+    (Column.PROGRESS, _WIDTHS[Column.PROGRESS]),
+    (Column.STATE, _WIDTHS[Column.STATE]),
+    (Column.NAME, _LEAST_NAME),
+)
 # Who gets room first, up to what their content needs.
 _GROWING = (
     *(Column.NAME, Column.RETURN, Column.TAGS, Column.ENVIRONMENT, Column.PROGRESS, Column.NOTE),
@@ -247,6 +271,7 @@ def column_widths(
     shown where there are any.
     """
     chosen, needs = choice or ColumnChoice(), content or {}
+    by_hand = chosen.widths
     settings = range(len(Column), chosen.count)
     shown: dict[int, int] = {
         column: max(_WIDTHS[column], min(needs.get(column, 0), _BEFORE_OTHERS.get(column, 0)))
@@ -255,23 +280,37 @@ def column_widths(
         and (column not in (Column.TAGS, Column.NOTE) or needs.get(column))
     }
     shown |= {number: _SETTING_WIDTH for number in settings if chosen.is_shown(number)}
-    # Settings are there because somebody asked for them: they give way after everything else.
-    for number in (*_GIVING_WAY, *reversed(settings)):
+    shown |= {number: width for number, width in by_hand.items() if number in shown}
+    # Settings are there because somebody asked for them: they give way after everything else,
+    # and last of all what somebody has widened.
+    giving_way = sorted((*_GIVING_WAY, *reversed(settings)), key=by_hand.__contains__)
+    for number in giving_way:
         if sum(shown.values()) <= room:
             break
         shown.pop(number, None)
     left = room - sum(shown.values())
     if left < 0:
-        shown[Column.NAME] = max(_LEAST_NAME, shown[Column.NAME] + left)
+        for column, least in _SHRINKING:
+            before = shown.get(column, 0)
+            if before > least:
+                shown[column] = max(least, before + left)
+                left += before - shown[column]
         return shown
     for number in (*_GROWING, *settings):
-        if number in shown:
+        if number in shown and number not in by_hand:
             most = _MOST_OF_SETTING if number in settings else _MOST[Column(number)]
             wanted = min(most, needs.get(number, 0)) - shown[number]
             grown = max(0, min(left, wanted))
             shown[number] += grown
             left -= grown
-    spare = max(0, min(left, _ROOMY_NAME - shown[Column.NAME]))
+    is_growing = Column.NAME not in by_hand
+    spare = max(0, min(left, _ROOMY_NAME - shown[Column.NAME])) if is_growing else 0
     shown[Column.NAME] += spare
     shown[Column.SPACE] = left - spare
     return shown
+
+
+def natural_width(number: int, content: Mapping[int, int]) -> int:
+    """What a column needs by itself: its content, where that has a length."""
+    usual = _WIDTHS[Column(number)] if number < len(Column) else _SETTING_WIDTH
+    return content.get(number) or usual

@@ -35,3 +35,10 @@ def read_scale(text: str) -> float:
     except ValueError:
         return 1.0
     return scale if 0.1 <= scale <= 16 else 1.0
+
+
+def zoom_text(percent: int, drawn: int) -> str:
+    """`drawn`: the size that is seen; it stays, where Qt cannot change it while it runs."""
+    if percent == drawn:
+        return f"The interface is drawn at {percent} %"
+    return f"At {percent} % from the next start on: this Qt cannot change it while it runs"
