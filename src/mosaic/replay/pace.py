@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 # Below this single pictures are seen instead of a movement.
 SMOOTH_PER_SECOND = 30.0
+# Environments that want fewer are boards, on which one move after the other is looked at.
+_BOARD_BELOW = 15.0
 _FASTEST = 1000.0
 
 
 class Pace(NamedTuple):
     steps_per_second: float
     stride: int  # every so many steps a picture is drawn
+    times: float = 1.0  # as fast as the environment says
 
     @property
     def pictures_per_second(self) -> float:
@@ -21,12 +24,16 @@ class Pace(NamedTuple):
 def pace_of(render_fps: float | None) -> Pace:
     """`render_fps`: how many steps a second look natural, as the environment says.
 
-    It is followed; movements that are fine enough are shown with 30 pictures a second or more, but
-    fewer than 60.
+    Movements are shown with at least 30 pictures a second, if need be a little faster than they
+    are, and with fewer than 60, however fine the steps.
     """
     if render_fps is None or not 0 < render_fps <= _FASTEST:
         return Pace(SMOOTH_PER_SECOND, 1)
-    return Pace(float(render_fps), max(1, int(render_fps // SMOOTH_PER_SECOND)))
+    if render_fps < _BOARD_BELOW:
+        return Pace(float(render_fps), 1)
+    steps_per_second = max(float(render_fps), SMOOTH_PER_SECOND)
+    stride = int(steps_per_second // SMOOTH_PER_SECOND)
+    return Pace(steps_per_second, stride, steps_per_second / render_fps)
 
 
 class Extent(NamedTuple):

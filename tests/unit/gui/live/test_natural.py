@@ -117,6 +117,9 @@ def test_the_strip_says_which_episode_and_which_step() -> None:
     hud = natural_hud(SHOWN, run.progress, "live", now=1012.0)
     assert hud.about == "episode 412 · return 187 · 12 s ago"
     assert hud.numbers.startswith("step    34 of 200 · return so far 33 · run: step")
+    faster = replace(SHOWN, step=replace(SHOWN.step, pace=Pace(30, 1, 1.5)))
+    about = natural_hud(faster, run.progress, "live", now=1012.0).about
+    assert about == "episode 412 · return 187 · 12 s ago · 1.5× its own speed"
     earlier = replace(SHOWN, step=replace(SHOWN.step, is_newest=False))
     hud = natural_hud(earlier, run.progress, "live", now=1012.0)
     assert hud.about.startswith("before episode 412") and "of 200" not in hud.numbers

@@ -200,4 +200,6 @@ def _episode_parts(shown: NaturalPicture, now: float) -> list[str]:
     if not shown.step.is_newest:
         # Its number is not known: other environments ended theirs in between.
         number = f"before {number}"
-    return [number, f"return {decimal(episode.total_reward)}", age(episode.timestamp, now)]
+    parts = [number, f"return {decimal(episode.total_reward)}", age(episode.timestamp, now)]
+    times = shown.step.pace.times
+    return parts if times == 1 else [*parts, f"{times:.1f}× its own speed"]
