@@ -134,6 +134,24 @@ def test_charts_are_added_removed_and_remembered(
     assert tab.charts, "the last chart cannot be taken away"
 
 
+def test_a_chart_closed_before_the_metrics_of_its_run_are_known_stays_closed(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    first_run, second_run = finished(daemon), finished(daemon)
+    tab = select(qtbot, application, first_run)
+    first = tab.charts[0]
+    names = tab.metrics.names(application.state.selection)
+    other = next(name for name in names if name != first)
+    tab.chips.added.emit((other,))
+    qtbot.waitUntil(lambda: second_run in application.state.runs, timeout=WAIT_MS)
+    application.state.select((second_run,))
+    assert not tab.metrics.is_known([second_run])
+    tab.cards[0].close_asked.emit(first)
+    assert tab.charts == (other,)
+    select(qtbot, application, second_run)
+    assert tab.charts == (other,)
+
+
 def test_a_live_run_grows_while_it_is_looked_at(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:

@@ -48,6 +48,7 @@ class ChartsTab(RunTab):
         self._late: set[str] = set()
         self._leading: RunRecord | None = None
         self.cards: list[ChartCard] = []
+        self._names: list[str] = []  # what the cards are chosen from: of the run before, at first
         self.metrics = RunMetrics(workbench.bridge, workbench.state.runs)
         self.metrics.setParent(self)
         self.toolbar = ChartsToolbar(workbench.theme, workbench.settings)
@@ -146,6 +147,7 @@ class ChartsTab(RunTab):
             for card in self.cards:
                 card.set_runs(self._looks)
             return
+        self._names = names
         found = self._wanted(names)
         self._set_charts(list(found.names))
         self.remark.setText(found.remark)
@@ -159,7 +161,7 @@ class ChartsTab(RunTab):
         return Filtered(tuple(chosen_charts(names, self._remembered(names))), "")
 
     def _set_charts(self, wanted: list[str]) -> None:
-        names = ranked(self.metrics.names(self._run_ids))
+        names = ranked(self._names)
         kept = {card.metric_name: card for card in self.cards}
         for metric, card in kept.items():
             if metric not in wanted:
@@ -291,9 +293,9 @@ class ChartsTab(RunTab):
             card.show_metric(before)  # it has a chart of its own already
 
     def _choose(self, charts: list[str]) -> None:
-        names = self.metrics.names(self._run_ids)
-        if charts and names:
-            self._workbench.settings.setValue(self._settings_key(names), json.dumps(charts))
+        if charts and self._names:
+            key = self._settings_key(self._names)
+            self._workbench.settings.setValue(key, json.dumps(charts))
         self._show_charts() if not charts else self._set_charts(charts)
 
     def _remembered(self, names: list[str]) -> list[str]:

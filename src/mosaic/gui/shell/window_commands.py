@@ -312,7 +312,7 @@ class WindowCommands:
     def _zoom_to(self, step: Callable[[int], int]) -> None:
         percent = step(self.zoom.percent)
         self.zoom.set_percent(percent)
-        self._workbench.theme.changed.emit()  # pictures are drawn again, as sharp as before
+        self._workbench.theme.redraw()  # as sharp as before
         self._show_zoom_limits()
         self._workbench.state.say(Notice(zoom_steps.zoom_text(percent, self.zoom.drawn)))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import qtawesome
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTemporaryDir, Signal
-from PySide6.QtGui import QColor, QCursor, QFont, QGuiApplication, QIcon, QPalette
+from PySide6.QtGui import QColor, QCursor, QFont, QGuiApplication, QIcon, QPalette, QPixmapCache
 from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle
 
 from mosaic.gui.theme import fonts, tokens
@@ -52,6 +52,12 @@ class Theme(QObject):
         self.name = name if name in NAMES else SYSTEM
         self._refresh()
 
+    def redraw(self) -> None:
+        """Has every picture drawn again. Qt keeps each that a label was given, up to 10 MB of
+        them, and those from before are never shown again."""
+        QPixmapCache.clear()
+        self.changed.emit()
+
     def icon(self, name: str, colour: str = "") -> QIcon:
         return icon(name, colour or self.palette.text, self.palette.muted)
 
@@ -74,7 +80,7 @@ class Theme(QObject):
         if palette is not self.palette:
             self.palette = palette
             self._dress()
-            self.changed.emit()
+            self.redraw()
 
     def _dress(self) -> None:
         sheet = style_sheet(self.palette, self._pictures())
