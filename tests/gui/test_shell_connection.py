@@ -79,7 +79,9 @@ def test_a_daemon_that_was_stopped_starts_with_a_click(
     qtbot: QtBot, qapp: QApplication, daemon: DaemonHarness
 ) -> None:
     home = daemon.home
-    application = Application(qapp, home, lambda: AsyncTrainerClient(home), theme_name="dark")
+    application = Application(
+        qapp, home, lambda: AsyncTrainerClient(home, wakes=False), theme_name="dark"
+    )
     application.start()
     banner = application.window.banner
     try:

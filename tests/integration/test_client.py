@@ -107,6 +107,21 @@ def test_threads_share_a_client_through_the_death_of_the_daemon(home: Home) -> N
     assert outcomes == {Outcome.SUCCEEDED}
 
 
+async def test_who_asks_all_the_time_leaves_a_stopped_daemon_alone(home: Home) -> None:
+    async with AsyncTrainerClient(home, wakes=False) as client:
+        with pytest.raises(TrainerUnreachableError):
+            await client.list_runs()
+        await client.wake()
+        assert await client.list_runs() == []
+        await asyncio.to_thread(kill_daemon, home)
+        assert await client.list_runs() == [], "one that was killed is brought back"
+        await asyncio.to_thread(stop_daemon, home)
+        with pytest.raises(TrainerUnreachableError):
+            await client.list_runs()
+        assert living_daemon(home) is None
+        assert (await client.wake()).pid
+
+
 async def test_async_client_does_everything_the_other_does(home: Home) -> None:
     async with AsyncTrainerClient(home) as client:
         assert (await client.submit(run_document(), dry_run=True)).run_id == ""

@@ -83,17 +83,23 @@ class _Connection:
 
 
 class AsyncTrainerClient:
-    """Belongs to one event loop. See `TrainerClient` for what each call means."""
+    """Belongs to one event loop. See `TrainerClient` for what each call means.
+
+    With `wakes=False` a daemon that was stopped on purpose stays so until `wake` is called: for
+    front ends that ask all the time, whether or not a person wants something.
+    """
 
     def __init__(
         self,
         home: Home | Path | str | None = None,
         *,
         autostart: bool = True,
+        wakes: bool = True,
         address: str | None = None,
         token: str | None = None,
         tls: TlsFiles | None = None,
     ) -> None:
+        self._wakes = wakes
         self._connector = choose_connector(home, autostart, address, token, tls)
         self._lock = asyncio.Lock()
         self._connection: _Connection | None = None
@@ -425,15 +431,19 @@ class AsyncTrainerClient:
     async def health(self) -> Health:
         return await self._call(calls.health())
 
+    async def wake(self) -> Health:
+        """Starts the daemon, where there is none and that is allowed."""
+        return await self._call(calls.health(), may_wake=True)
+
     # Plumbing
 
-    async def _call(self, call: Call[T]) -> T:
+    async def _call(self, call: Call[T], may_wake: bool = False) -> T:
         if not call.is_repeatable:
             # Find out now that the daemon is gone, while trying again is still harmless.
             await self.health()
         retry_budget = RetryBudget()
         while True:
-            connection = await self._connected(is_resuming=retry_budget.has_lost)
+            connection = await self._connected(retry_budget.has_lost, may_wake or self._wakes)
             method = getattr(connection.stub, call.method)
             try:
                 answer = await method(
@@ -472,7 +482,9 @@ class AsyncTrainerClient:
     async def _stream(self, stream: ResumableStream[T]) -> AsyncGenerator[T, None]:
         retry_budget = RetryBudget()
         while True:
-            connection = await self._connected(is_resuming=retry_budget.has_lost, is_follower=True)
+            # Whoever only follows does not bring back a daemon that was stopped on purpose.
+            may_wake = self._wakes and not retry_budget.has_lost
+            connection = await self._connected(retry_budget.has_lost, may_wake)
             messages = getattr(connection.stub, stream.method)(
                 stream.request(), metadata=connection.metadata
             )
@@ -491,16 +503,14 @@ class AsyncTrainerClient:
             await self._drop(connection)
             await asyncio.sleep(PAUSE_S)
 
-    async def _connected(self, is_resuming: bool, is_follower: bool = False) -> _Connection:
+    async def _connected(self, is_resuming: bool, may_wake: bool) -> _Connection:
         async with self._lock:
             if self._is_closed:
                 raise TrainerUnreachableError("This client has been closed")
             if self._connection is None:
                 # Finding or starting a daemon waits on processes: not on the event loop.
-                if is_resuming:
-                    target = await asyncio.to_thread(self._connector.reconnect, is_follower)
-                else:
-                    target = await asyncio.to_thread(self._connector.connect)
+                connect = self._connector.reconnect if is_resuming else self._connector.connect
+                target = await asyncio.to_thread(connect, may_wake)
                 self._connection = _Connection(target)
             return self._connection
 

@@ -28,14 +28,11 @@ GOODBYE_TIMEOUT_S = 10.0
 class DaemonConnector(Protocol):
     """Both methods block, and raise TrainerUnreachableError when time runs out."""
 
-    def connect(self) -> Target:
-        """For a new request: whatever it takes."""
+    def connect(self, may_wake: bool = True) -> Target:
+        """For a new request. `may_wake`: also a daemon that was stopped on purpose."""
 
-    def reconnect(self, is_follower: bool) -> Target:
-        """In the middle of a request: wait for the daemon to come back.
-
-        A follower only reads; it must not bring back a daemon that was stopped on purpose.
-        """
+    def reconnect(self, may_wake: bool) -> Target:
+        """In the middle of a request: wait for the daemon to come back."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +42,21 @@ class LocalDaemon:
     home: Home
     autostart: bool = True
 
-    def connect(self) -> Target:
-        timeout_s = START_TIMEOUT_S if self.autostart else 0.0
-        return ensure_daemon(self.home, may_start=self.autostart, timeout_s=timeout_s).target
+    def connect(self, may_wake: bool = True) -> Target:
+        may_start = self.autostart and (may_wake or not self._was_stopped)
+        timeout_s = START_TIMEOUT_S if may_start else 0.0
+        return ensure_daemon(self.home, may_start=may_start, timeout_s=timeout_s).target
 
-    def reconnect(self, is_follower: bool) -> Target:
-        was_stopped = not self.home.daemon_info.exists()
-        may_start = self.autostart and not (is_follower and was_stopped)
+    def reconnect(self, may_wake: bool) -> Target:
+        was_stopped = self._was_stopped
+        may_start = self.autostart and (may_wake or not was_stopped)
         timeout_s = GOODBYE_TIMEOUT_S if was_stopped else RETURN_TIMEOUT_S
         return ensure_daemon(self.home, may_start=may_start, timeout_s=timeout_s).target
+
+    @property
+    def _was_stopped(self) -> bool:
+        """One that was killed leaves its announcement behind."""
+        return not self.home.daemon_info.exists()
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,12 @@ class TcpDaemon:
     address: TcpAddress
     token: str | None
 
-    def connect(self) -> Target:
+    def connect(self, may_wake: bool = True) -> Target:
         target = tcp_target(self.address, self.token)
         ask_health(target, ANSWER_TIMEOUT_S)
         return target
 
-    def reconnect(self, is_follower: bool) -> Target:
+    def reconnect(self, may_wake: bool) -> Target:
         deadline = time.monotonic() + RETURN_TIMEOUT_S
         while True:
             try:

@@ -490,7 +490,10 @@ class TrainerClient:
                 raise TrainerUnreachableError("This client has been closed")
             if self._connection is None:
                 connector = self._connector
-                target = connector.reconnect(is_follower) if is_resuming else connector.connect()
+                # Whoever only follows does not bring back a daemon that was stopped on purpose.
+                target = (
+                    connector.reconnect(not is_follower) if is_resuming else connector.connect()
+                )
                 self._connection = _Connection(target)
             return self._connection
 

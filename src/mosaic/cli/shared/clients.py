@@ -47,7 +47,7 @@ def async_client_opener(
     remote = _remote_daemon(arguments)
     if remote is None:
         home = home_of(arguments)
-        return lambda: AsyncTrainerClient(home), False
+        return lambda: AsyncTrainerClient(home, wakes=False), False
     address, token, tls = remote
     return lambda: AsyncTrainerClient(address=address, token=token, tls=tls), True
 

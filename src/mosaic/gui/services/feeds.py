@@ -114,8 +114,12 @@ class Feeds(QObject):
             self._state.set_connection(Connection.LOST, "it was stopped", is_stopped=True)
             return
         self._asked_at = time.monotonic()
+        # Only who opens the window, or clicks, wants a daemon where there is none.
+        is_wanted = not self._has_connected
         self._asking = self._bridge.ask(
-            lambda client: client.health(), self._on_health, self._on_failed
+            lambda client: client.wake() if is_wanted else client.health(),
+            self._on_health,
+            self._on_failed,
         )
 
     def _was_stopped(self) -> bool:
