@@ -15,15 +15,18 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
+from mosaic.contracts.recording_file import EpisodeEnd, recording_name
 from mosaic.contracts.run_files import RunFiles
 from mosaic.gui.application import Application
 from mosaic.gui.replay.controls import StepStrip
 from mosaic.gui.replay.model.beside import BesideChoice
+from mosaic.gui.replay.model.episode import COLUMNS
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.replay.simulation_thread import StepDrawn
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
 from mosaic.replay.simulation import Simulation
+from mosaic.worker.recording import RecordingFacts, RecordingWriter
 from tests.daemon_harness import DaemonHarness
 from tests.gui.conftest import WAIT_MS
 from tests.gui.held_answers import HeldAnswers
@@ -265,6 +268,26 @@ def test_strips_lie_below_the_scrubber_and_a_click_goes_there(
     assert not strips.isVisible()
 
 
+def record_values(daemon: DaemonHarness, run_id: str) -> list[float]:
+    """As a worker that knows them does, beside the first episode of the run."""
+    told = daemon.client.get_recording(run_id, 0)
+    steps = len(told.rewards)
+    expected = [step / 2 for step in range(steps)]
+    path = daemon.home.run(run_id).recordings / recording_name(1)
+    facts = RecordingFacts(told.env_id, told.settings, 1, "|u1", (), 1)
+    writer = RecordingWriter(path, facts, limit_bytes=10**6)
+    writer.write_episode(
+        0,
+        EpisodeEnd(0, 0, steps, steps, sum(told.rewards), True, False),
+        told.start,
+        bytes(told.actions_json),
+        np.array(told.rewards, np.float32).tobytes(),
+        np.array(expected, np.float32).tobytes(),
+    )
+    writer.close()
+    return expected
+
+
 def test_what_the_agent_expected_is_a_strip_where_it_is_told(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
@@ -272,6 +295,26 @@ def test_what_the_agent_expected_is_a_strip_where_it_is_told(
     assert "value" not in view.panel.strips.views
     view.panel.strips.show_values({0: 1.5, 1: 2.5})
     assert view.panel.strips.views["value"].strip.text_at(1) == "2.5"
+
+
+def test_what_the_agent_expected_is_a_strip_where_it_is_recorded(
+    qtbot: QtBot, daemon: DaemonHarness, application: Application
+) -> None:
+    run_id = finished_run(daemon, episodes=2)
+    expected = record_values(daemon, run_id)
+    view = shown(qtbot, application, run_id, 0)
+    values = view.panel.strips.views["value"]
+    qtbot.waitUntil(values.isVisible, timeout=WAIT_MS)
+    *known, last = values.strip.values[:, 0].tolist()
+    assert known == expected
+    assert np.isnan(last), "nothing was expected of the state in which it ended"
+    table = view.step_table.table
+    (column,) = (at for at, name in enumerate(COLUMNS) if name == "Value")
+    assert not table.isColumnHidden(column)
+    assert table.model().index(3, column).data() == "1.5"
+    view.show_episode(1)
+    qtbot.waitUntil(lambda: view.step_table.model.rowCount() > 1, timeout=WAIT_MS)
+    assert table.isColumnHidden(column), "nobody told what was expected in this one"
 
 
 def test_what_the_agent_expected_waits_for_the_strips_it_stands_among(

@@ -11,13 +11,19 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from gymnasium import spaces
 
+from cleanrl_worker.evaluation.detection import detect_policy
+from cleanrl_worker.evaluation.policy import load_policy
 from mosaic.cli.main import main
 from mosaic.client import AsyncTrainerClient
+from mosaic.client.export_rows import StoredRows, replayed_episodes, simulated_steps
 from mosaic.errors import RequestError
+from mosaic.export.run_rows import PlayedEpisode
 from mosaic.files import atomic_write_json
-from mosaic.replay.simulation import Simulation, verify
+from mosaic.replay.simulation import Simulation, simulate, verify
 from tests.daemon_harness import DaemonHarness, running_daemon
 from tests.integration.pseudo_terminal import pseudo_terminal
 from tests.unit.frames.pictures import read_png
@@ -50,6 +56,18 @@ def finished_run(daemon: DaemonHarness, **config: Any) -> str:
 @pytest.fixture(scope="module")
 def run(daemon: DaemonHarness) -> str:
     return finished_run(daemon, env_id="CartPole-v1", episodes=3)
+
+
+def finished_learner_run(daemon: DaemonHarness, config: dict[str, Any]) -> Path:
+    """The folder of a run of the CleanRL worker."""
+    run_id = daemon.submit(
+        entry_point="cleanrl",
+        metadata={"worker": {"config": config}},
+        resources={"cpus": 1, "memory_mb": 2048},
+    )
+    record = daemon.wait_over(run_id)
+    assert record.outcome == "succeeded", record
+    return daemon.home.run(run_id).directory
 
 
 def mosaic_replay(daemon: DaemonHarness, *words: str, status: int = 0) -> str:
@@ -254,3 +272,27 @@ def test_the_player_shows_a_difference_in_red(daemon: DaemonHarness) -> None:
         finally:
             process.kill()
             process.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("algo", ["ppo", "dqn"])
+def test_an_evaluation_has_what_the_agent_expected(daemon: DaemonHarness, algo: str) -> None:
+    training = {"algo": algo, "env_id": "CartPole-v1", "total_timesteps": 512}
+    trained = finished_learner_run(daemon, training)
+    (model,) = trained.glob(f"runs/*/{algo}.cleanrl_model")
+    extras = {"mode": "policy_eval", "policy_path": str(model), "eval_batch_size": 3}
+    evaluated = finished_learner_run(daemon, {"extras": extras}).name
+    policy = load_policy(detect_policy(model), spaces.Box(-9, 9, (4,)), spaces.Discrete(2))
+    for number in range(3):
+        recording = daemon.client.get_recording(evaluated, number)
+        assert len(recording.values) == recording.episode.steps
+        seen = [step.observation for step in simulate(recording, observations=True)]
+        for observation, value in zip(seen[:-1], recording.values, strict=True):
+            _, expected = policy.decide(np.array([observation]))
+            assert expected is not None
+            assert value == pytest.approx(float(expected[0]), abs=1e-5)
+    rows = StoredRows(daemon.client._call, daemon.client.get_run(evaluated))
+    (played,) = replayed_episodes(daemon.client._call, rows, [2])
+    assert isinstance(played, PlayedEpisode) and played.summary is not None
+    exported = simulated_steps(played, played.summary)
+    assert [step.info for step in exported] == [{"value": value} for value in recording.values]
+    assert verify(recording).sentence == "identical"

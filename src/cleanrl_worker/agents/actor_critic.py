@@ -53,6 +53,12 @@ class ActorCritic(nn.Module, ABC):
         """Actions for evaluation and play."""
         return self.choose(self.policy(observations), deterministic)
 
+    @torch.no_grad()
+    def act_and_value(self, observations: Tensor, deterministic: bool) -> tuple[Tensor, Tensor]:
+        """The same actions, and the return to be expected, (rows,)."""
+        output, values = self.policy_and_value(observations)
+        return self.choose(output, deterministic), values
+
 
 class DiscretePolicy:
     """Chooses one of n actions; the outputs are logits."""

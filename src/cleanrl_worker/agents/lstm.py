@@ -58,12 +58,12 @@ class LSTMAgent(DiscretePolicy, nn.Module):
         return self.actor(remembered), self.critic(remembered).squeeze(1), memory
 
     @torch.no_grad()
-    def act(
+    def act_and_value(
         self, observations: Tensor, deterministic: bool, memory: Memory, starts: Tensor
-    ) -> tuple[Tensor, Memory]:
-        """Actions for evaluation and play; `starts` (rows,) marks new episodes."""
-        logits, _, memory = self.policy_and_value(observations[None], memory, starts[None])
-        return self.choose(logits, deterministic), memory
+    ) -> tuple[Tensor, Tensor, Memory]:
+        """Actions for evaluation and play, and values; `starts` (rows,) marks new episodes."""
+        logits, values, memory = self.policy_and_value(observations[None], memory, starts[None])
+        return self.choose(logits, deterministic), values, memory
 
 
 def unbroken_spans(starts: Tensor) -> list[int]:

@@ -79,12 +79,19 @@ class ActionValueNetwork(nn.Module, ABC):
     @torch.no_grad()
     def act(self, observations: Tensor, deterministic: bool) -> Tensor:
         """Actions for evaluation and play: the best, or now and then one at random."""
+        return self.act_and_value(observations, deterministic)[0]
+
+    @torch.no_grad()
+    def act_and_value(self, observations: Tensor, deterministic: bool) -> tuple[Tensor, Tensor]:
+        """The same actions, and the value of the best one, (rows,)."""
         values = self(observations)
         actions: Tensor = values.argmax(1)
+        highest = values.amax(1)
         if deterministic:
-            return actions
+            return actions, highest
         explores = torch.rand_like(values[:, 0]) < EVALUATION_EPSILON
-        return torch.where(explores, torch.randint_like(actions, values.shape[1]), actions)
+        drawn = torch.randint_like(actions, values.shape[1])
+        return torch.where(explores, drawn, actions), highest
 
 
 class QNetwork(ActionValueNetwork):

@@ -21,6 +21,8 @@ from mosaic.errors import WorkerError
 if TYPE_CHECKING:
     import gymnasium
 
+    from cleanrl_worker.evaluation.policy import Decision
+
 Array = NDArray[Any]
 
 
@@ -37,7 +39,7 @@ class FinishedEpisode(NamedTuple):
 class ActingPolicy(Protocol):
     def begin_episode(self, slot: int, seed: int) -> None: ...
 
-    def act(self, observations: Array, deterministic: bool) -> Array: ...
+    def decide(self, observations: Array, deterministic: bool) -> Decision: ...
 
 
 class EpisodeRules(NamedTuple):
@@ -65,6 +67,7 @@ class Slot:
         self._log = log
         self._actions: list[Any] = []
         self._rewards: list[float] = []
+        self._values: list[float] = []
         self._snapshots = snapshots_of(env)
         self._video: VideoWriter | None = None
         self._number = 0
@@ -80,7 +83,8 @@ class Slot:
         self._film()
         return np.asarray(observation)
 
-    def step(self, action: Any) -> tuple[Array, FinishedEpisode | None]:
+    def step(self, action: Any, value: float | None = None) -> tuple[Array, FinishedEpisode | None]:
+        """`value`: what is expected of the state in which the action is taken."""
         observation, reward, terminated, truncated, _ = self._env.step(action)
         self._film()
         self._length += 1
@@ -91,6 +95,8 @@ class Slot:
         if self._log is not None:
             self._actions.append(action)
             self._rewards.append(self.last_reward)
+            if value is not None:
+                self._values.append(value)
         if self._length == self._rules.max_steps and not terminated:
             truncated = True
         if not (terminated or truncated):
@@ -124,10 +130,11 @@ class Slot:
                 self._total_reward,
                 terminated,
                 truncated,
+                self._values,
             )
 
     def _reset_counters(self) -> None:
-        self._actions, self._rewards = [], []
+        self._actions, self._rewards, self._values = [], [], []
         self._total_reward, self._discounted_return, self._discount = 0.0, 0.0, 1.0
         self._length = 0
 
@@ -173,9 +180,10 @@ def play_episodes(
         for slot in slots:
             begin_next(slot)
         while (playing := [slot for slot in slots if slot.is_playing]) and not should_stop():
-            actions = policy.act(observations, rules.deterministic)
+            actions, values = policy.decide(observations, rules.deterministic)
             for slot in playing:
-                observations[slot.index], finished = slot.step(actions[slot.index])
+                value = None if values is None else float(values[slot.index])
+                observations[slot.index], finished = slot.step(actions[slot.index], value)
                 if finished is not None:
                     view.add_episode(slot.index, finished.total_reward)
                     yield finished

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -40,11 +40,19 @@ ROWS = 16
 _SHOWN_DIFFERENCES = 3
 
 
+class Decision(NamedTuple):
+    """What is done in each slot, and what is expected of the state it is done in."""
+
+    actions: Array  # integers, or vectors within the bounds
+    values: Array | None  # None: the network that acts does not know
+
+
 class Policy:
     """Acts in `slots` environments at once, each of which plays episodes of its own.
 
-    `agent` is a module with `act(observations, deterministic)`; a recurrent one also takes its
-    memory and which rows begin an episode, and gives its memory back.
+    `agent` is a module with `act(observations, deterministic)`, or with `act_and_value` where it
+    knows what it expects; a recurrent one also takes its memory and which rows begin an episode,
+    and gives its memory back.
 
     Deterministic: the likeliest, or best, action. Stochastic: drawn as in training (Q-networks: a
     random action now and then); every episode draws from a generator of its own, so that it does
@@ -62,6 +70,7 @@ class Policy:
         device: torch.device | None = None,
     ) -> None:
         self._agent = agent.eval()
+        self._tells_values = hasattr(agent, "act_and_value")
         self._normalizer = normalizer
         self._device = device or torch.device("cpu")
         self._bounds = _bounds(action_space)
@@ -78,36 +87,53 @@ class Policy:
         self._generators[slot].manual_seed(seed)
 
     def act(self, observations: Array, deterministic: bool = True) -> Array:
-        """One action per slot: integers, or vectors within the bounds."""
+        """One action per slot: see `decide`."""
+        return self.decide(observations, deterministic).actions
+
+    def decide(self, observations: Array, deterministic: bool = True) -> Decision:
         if self._normalizer is not None:
             observations = self._normalizer(observations)
         inputs = torch.from_numpy(np.ascontiguousarray(observations)).to(self._device)
         if deterministic:
             missing = self._rows - len(inputs)
             padded = torch.cat([inputs, inputs[:1].expand(missing, *inputs.shape[1:])])
-            chosen = self._choose(padded, slice(None), True)[: len(inputs)]
+            chosen, expected = self._choose(padded, slice(None), True)
+            chosen = chosen[: len(inputs)]
         else:
-            chosen = torch.cat([self._sample(inputs, slot) for slot in range(len(inputs))])
+            drawn = [self._sample(inputs, slot) for slot in range(len(inputs))]
+            chosen = torch.cat([actions for actions, _ in drawn])
+            known = [values for _, values in drawn if values is not None]
+            expected = torch.cat(known) if known else None
+        values = None if expected is None else expected[: len(inputs)].cpu().numpy()
         actions: Array = chosen.cpu().numpy()
         if self._bounds is None:
-            return actions
+            return Decision(actions, values)
         low, high = self._bounds
-        return np.clip(actions.reshape(len(actions), *low.shape), low, high)
+        return Decision(np.clip(actions.reshape(len(actions), *low.shape), low, high), values)
 
-    def _sample(self, inputs: Tensor, slot: int) -> Tensor:
+    def _sample(self, inputs: Tensor, slot: int) -> tuple[Tensor, Tensor | None]:
         with _drawing_from(self._generators[slot]):
             return self._choose(inputs[slot : slot + 1], slice(slot, slot + 1), False)
 
-    def _choose(self, inputs: Tensor, rows: slice, deterministic: bool) -> Tensor:
+    def _choose(
+        self, inputs: Tensor, rows: slice, deterministic: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        actions: Tensor
+        values: Tensor | None = None
         if self._memory is None:
-            actions: Tensor = self._agent.act(inputs, deterministic)
-            return actions
+            if self._tells_values:
+                actions, values = self._agent.act_and_value(inputs, deterministic)
+            else:
+                actions = self._agent.act(inputs, deterministic)
+            return actions, values
         before = tuple(part[:, rows] for part in self._memory)
-        actions, after = self._agent.act(inputs, deterministic, before, self._is_start[rows])
+        actions, values, after = self._agent.act_and_value(
+            inputs, deterministic, before, self._is_start[rows]
+        )
         for part, new in zip(self._memory, after, strict=True):
             part[:, rows] = new
         self._is_start[rows] = False
-        return actions
+        return actions, values
 
 
 def _bounds(space: gymnasium.Space[Any]) -> tuple[Array, Array] | None:

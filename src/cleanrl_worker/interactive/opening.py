@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from cleanrl_worker.config import CleanRLWorkerConfig
@@ -127,6 +128,7 @@ class PlayReporter:
         self._run, self._log = run, log
         self._actions: list[Any] = []
         self._rewards: list[float] = []
+        self._values: list[float] = []  # NaN where a person acted
 
     def on_step(self, step: StepTaken) -> None:
         self._run.step(
@@ -138,11 +140,12 @@ class PlayReporter:
             terminated=step.terminated,
             truncated=step.truncated,
             episode_seed=step.episode_seed,
-            info={"controller": step.controller},
+            info=_info(step),
         )
         if self._log is not None:
             self._actions.append(step.action)
             self._rewards.append(step.reward)
+            self._values.append(nan if step.value is None else step.value)
 
     def on_episode(self, episode: EpisodeOver) -> None:
         is_given_up = not (episode.terminated or episode.truncated)
@@ -167,8 +170,16 @@ class PlayReporter:
                 episode.total_reward,
                 episode.terminated,
                 episode.truncated,
+                self._values,
             )
-            self._actions, self._rewards = [], []
+            self._actions, self._rewards, self._values = [], [], []
+
+
+def _info(step: StepTaken) -> dict[str, Any]:
+    told: dict[str, Any] = {"controller": step.controller}
+    if step.value is not None:
+        told["value"] = step.value
+    return told
 
 
 def open_log(run: Run[Any], action_space: Any, settings: Mapping[str, Any]) -> EpisodeLog | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium import spaces
 
 from cleanrl_worker.interactive.frames import FrameChannel, is_frame
 from mosaic.worker import to_json
+
+if TYPE_CHECKING:
+    from cleanrl_worker.evaluation.policy import Decision
 
 PROTOCOL_VERSION = "1.1"
 HUMAN, POLICY = "human", "policy"
@@ -29,7 +32,7 @@ class ActingPolicy(Protocol):
 
     def begin_episode(self, slot: int = 0, seed: int = 0) -> None: ...
 
-    def act(self, observations: Any, deterministic: bool = True) -> Any: ...
+    def decide(self, observations: Any, deterministic: bool = True) -> Decision: ...
 
 
 class StepTaken(NamedTuple):
@@ -42,6 +45,7 @@ class StepTaken(NamedTuple):
     terminated: bool
     truncated: bool
     controller: str  # HUMAN or POLICY
+    value: float | None = None  # what the policy expected of the state it acted in
 
 
 class EpisodeOver(NamedTuple):
@@ -167,8 +171,13 @@ class Player:
         """One step, by the policy where no action is given. Raises ActionError."""
         if not self.is_running:
             raise ActionError("no episode is running: send reset first")
-        controller = POLICY if action is None else HUMAN
-        chosen = self._policy_action() if action is None else read_action(self.action_space, action)
+        value: float | None = None
+        if action is None:
+            controller = POLICY
+            chosen, value = self._policy_action()
+        else:
+            controller = HUMAN
+            chosen = read_action(self.action_space, action)
         self._observation, reward, terminated, truncated, _ = self._env.step(chosen)
         self.last_reward = float(reward)
         self.episode_reward += self.last_reward
@@ -182,6 +191,7 @@ class Player:
             bool(terminated),
             bool(truncated),
             controller,
+            value,
         )
         self.step_index += 1
         self._listener.on_step(taken)
@@ -207,12 +217,14 @@ class Player:
             self._end(terminated=False, truncated=False)
         self.is_running = False
 
-    def _policy_action(self) -> Any:
+    def _policy_action(self) -> tuple[Any, float | None]:
         if self._policy is None:
             raise ActionError("there is no policy, so each step needs an action")
         observations = np.asarray(self._observation)[None]
-        action = self._policy.act(observations, self._is_deterministic)[0]
-        return read_action(self.action_space, action if action.shape else int(action))
+        actions, values = self._policy.decide(observations, self._is_deterministic)
+        action = actions[0]
+        chosen = read_action(self.action_space, action if action.shape else int(action))
+        return chosen, None if values is None else float(values[0])
 
     def _reset(self, seed: Any) -> list[Message]:
         try:

@@ -373,10 +373,13 @@ class EpisodeLog:
         total_reward: float,
         terminated: bool,
         truncated: bool,
+        values: Sequence[float] = (),
     ) -> None:
+        """`values`: what the agent expected of each state it acted in, where it tells that."""
         if self._writer.why_ended:
             return
         length = len(actions)
+        expected = np.array(values, dtype="<f4")
         end = EpisodeEnd(0, 0, length, length, total_reward, terminated, truncated)
         self._writer.write_episode(
             number,
@@ -384,6 +387,7 @@ class EpisodeLog:
             {"seed": seed},
             np.array(actions, dtype=self._dtype).tobytes(),
             np.array(rewards, dtype=np.float32).tobytes(),
+            expected.tobytes() if np.isfinite(expected).any() else b"",
         )
         self._note_if_ended()
 

@@ -7,9 +7,10 @@ its record becomes a row.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
@@ -181,6 +182,7 @@ def _simulated(recording: EpisodeRecording) -> PlayedEpisode | LeftOutEpisode:
         seed=episode.episode_seed,
         env_kwargs=env_kwargs(recording),
         summary=episode,
+        values=recording.values,
     )
 
 
@@ -287,9 +289,16 @@ def simulated_steps(episode: PlayedEpisode, summary: EpisodeSummary) -> list[Tra
             terminated=terminated,
             truncated=truncated,
             episode_seed=summary.episode_seed,
+            info=_expected(episode.values, index),
         )
         for index, (action, observation, reward, terminated, truncated) in enumerate(taken)
     ]
+
+
+def _expected(values: Sequence[float], index: int) -> dict[str, float] | None:
+    """In the words of a worker that tells it with its steps."""
+    is_known = index < len(values) and math.isfinite(values[index])
+    return {"value": values[index]} if is_known else None
 
 
 def _plain(value: Any) -> Any:

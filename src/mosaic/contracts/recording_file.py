@@ -37,6 +37,7 @@ class BlockKind(IntEnum):
     EPISODE = 4  # a whole episode that needs no keyframe
     END = 5  # JSON: why nothing follows
     EPISODES = 6  # whole episodes of a script's process: see process_recording
+    VALUES = 7  # what the agent expected at each step of the EPISODE before it
 
 
 class BlockHeader(NamedTuple):

@@ -40,6 +40,9 @@ class EpisodeRecording:
     actions_json: tuple[Any, ...] = ()
     # One per action, those of the lead included.
     rewards: tuple[float, ...] = ()
+    # What the agent expected of the state in which it took each action of the episode (not of the
+    # lead): NaN where that is unknown. Empty where its worker does not tell.
+    values: tuple[float, ...] = ()
     # Why it cannot be simulated again; empty when it can.
     problem: str = ""
     # Recorded clips of the run, relative to its folder.

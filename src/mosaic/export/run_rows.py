@@ -76,6 +76,8 @@ class PlayedEpisode:
     note: str = ""
     # As the run told of it; of an episode that was simulated.
     summary: EpisodeSummary | None = None
+    # What the agent expected where it took each action; NaN: unknown. Empty: its worker tells none.
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -159,8 +159,8 @@ def _nested_lists(dtype: str, shape: tuple[int, ...], data: bytes) -> Any:
 # -- A recording, for the simulator's standard input
 
 RECORDING = "recording"
-# What was asked before is nothing to the simulator.
-_LEFT_OUT = ("episode", "consent")
+# What was asked before, and what the agent expected, is nothing to the simulator.
+_LEFT_OUT = ("episode", "consent", "values")
 _IN_PARTS = ("start_state", "actions", "actions_json", "rewards")
 
 

@@ -119,6 +119,7 @@ def recording_to_proto(recording: EpisodeRecording) -> pb.EpisodeRecording:
         clips=recording.clips,
         path=recording.path,
         consent_lines=recording.consent.lines if recording.consent else (),
+        values=array("f", recording.values).tobytes(),
     )
 
 
@@ -143,6 +144,7 @@ def recording_from_proto(run_id: str, message: pb.EpisodeRecording) -> EpisodeRe
         clips=tuple(message.clips),
         path=tuple(message.path),
         consent=consent_from_lines(message.consent_lines),
+        values=tuple(array("f", message.values)),
     )
 
 

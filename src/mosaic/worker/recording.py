@@ -27,7 +27,7 @@ from mosaic.files import write_all
 
 _LEVEL = 1  # level 6 takes three times as long and saves a tenth
 # Actions that are drawn from a continuous distribution have nothing to compress: 28 bytes per step
-# of HalfCheetah become 27, and that takes longer than all the rest.
+# of HalfCheetah become 27, and that takes longer than all the rest. Nor have values.
 _NO_COMPRESSION = 0
 _MEGABYTE = 1_000_000
 # Left free below the limit, for the block that says why the recording ended.
@@ -127,19 +127,26 @@ class RecordingWriter:
         start: Mapping[str, Any],
         actions: bytes,
         rewards: bytes,
+        values: bytes = b"",
     ) -> None:
-        """A whole episode, and how the replay maker's environment gets to its beginning."""
+        """A whole episode, and how the replay maker's environment gets to its beginning.
+
+        `values`: float32, what the agent expected of each state it acted in; NaN: unknown.
+        """
         text = json.dumps(start).encode()
         parts = (pack_end(end), len(text).to_bytes(4, "little"), text, actions, rewards)
-        block = pack_block(
-            BlockKind.EPISODE,
-            zlib.compress(b"".join(parts), self._level),
-            steps=end.end_step - end.first_step,
-            slot=end.slot,
-            first_episode=number,
-            episodes=1,
-        )
-        self._append(block)
+        places = {
+            "steps": end.end_step - end.first_step,
+            "slot": end.slot,
+            "first_episode": number,
+            "episodes": 1,
+        }
+        payload = zlib.compress(b"".join(parts), self._level)
+        blocks = pack_block(BlockKind.EPISODE, payload, **places)
+        if values:
+            payload = zlib.compress(values, _NO_COMPRESSION)
+            blocks += pack_block(BlockKind.VALUES, payload, **places)
+        self._append(blocks)
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -23,6 +23,7 @@ def test_a_recording_comes_back_as_it_was() -> None:
         problem="none",
         clips=("videos/a.mp4",),
         path=("/a", "/b"),
+        values=(0.5, -math.inf),
     )
     big = replace(recording.episode, episode_seed=2**80, metadata={"k": [1]}, total_reward=0.1)
     recording = replace(recording, episode=big)

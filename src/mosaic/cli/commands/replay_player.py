@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -81,7 +82,13 @@ class Controls:
 _SEPARATOR = "  "
 
 
-def telemetry_line(step: SimulatedStep, steps: int, return_so_far: float, note: str = "") -> str:
+def telemetry_line(
+    step: SimulatedStep,
+    steps: int,
+    return_so_far: float,
+    note: str = "",
+    value: float = math.nan,
+) -> str:
     """What is to be noticed comes first: a narrow terminal cuts off what is last."""
     parts = [note] if note else []
     parts.append(f"step {count(step.index)}/{count(steps)}")
@@ -89,6 +96,8 @@ def telemetry_line(step: SimulatedStep, steps: int, return_so_far: float, note: 
         parts.append(f"action {action_text(step.action)}")
         parts.append(f"reward {decimal(step.recorded_reward)}{_simulated(step)}")
         parts.append(f"return {decimal(return_so_far)}")
+    if not math.isnan(value):
+        parts.append(f"value {decimal(value)}")
     if step.terminated:
         parts.append("terminated")
     if step.truncated:
@@ -113,6 +122,7 @@ class ReplayPlayer:
     ) -> None:
         self._simulation = simulation
         self._returns = returns_of(recording)
+        self._values = recording.values
         self._arguments = arguments
         self._controls = Controls(simulation.steps, arguments.fps, arguments.speed)
         self._shown = -1
@@ -165,7 +175,9 @@ class ReplayPlayer:
         note = f"{'▶' if controls.is_playing else '⏸'}{speed}"
         if self._simulation.difference:
             note += f"  {self._simulation.difference}"
-        line = telemetry_line(step, controls.steps, self._returns[step.index], note)
+        at = step.index
+        value = self._values[at] if at < len(self._values) else math.nan
+        line = telemetry_line(step, controls.steps, self._returns[at], note, value)
         if not controls.is_playing:
             line += f"  · {KEYS}"
         return printable(line)

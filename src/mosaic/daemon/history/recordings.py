@@ -122,7 +122,8 @@ class Recordings:
         if not self._may_be_run(recording.python):
             gone = f"the interpreter {recording.python} is gone; create it again"
             return _impossible(recording, gone)
-        size = len(recording.actions) + len(recording.start_state) + 9 * len(recording.rewards)
+        size = len(recording.actions) + len(recording.start_state)
+        size += 9 * len(recording.rewards) + 4 * len(recording.values)
         if size + sum(len(str(action)) for action in recording.actions_json) > _MAX_BYTES:
             return _impossible(recording, "the episode is too long to be sent")
         return recording
@@ -228,6 +229,7 @@ def _of_recording(
         actions=written.actions,
         actions_json=written.actions_json,
         rewards=written.rewards,
+        values=written.values,
         problem=written.problem or _settings_problem(written.settings),
     )
 
@@ -262,6 +264,7 @@ def _impossible(recording: EpisodeRecording, problem: str) -> EpisodeRecording:
         actions=b"",
         actions_json=(),
         rewards=(),
+        values=(),
     )
 
 

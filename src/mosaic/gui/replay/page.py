@@ -287,7 +287,10 @@ class ReplayPage(StagePage):
         self._set_exportable(False)
 
     def _ask_values(self, recording: EpisodeRecording) -> None:
-        """What the agent expected at each step, where its worker told that."""
+        """What the agent expected at each step, where its worker recorded or told that."""
+        if recording.values:
+            self.panel.strips.show_values(dict(enumerate(recording.values)))
+            return
         run_id, episode = recording.run_id, recording.episode.episode_index
         self._asking.append(
             self._workbench.bridge.ask(

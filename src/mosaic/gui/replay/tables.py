@@ -41,8 +41,8 @@ class StepModel(Rows):
         return self._steps.cells(row)
 
 
-_END = 4
-_WIDE_STEPS, _END_WIDTH = 280, 100
+_VALUE, _END = 4, 5
+_WIDE_STEPS, _END_WIDTH, _VALUE_WIDTH = 280, 100, 80
 
 
 class StepTable(QWidget):
@@ -53,6 +53,7 @@ class StepTable(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._is_following = False
+        self._has_values = False
         self.table = RowsView(KEYS)
         self.table.setObjectName("step-table")
         self.table.setAccessibleName("Steps of the episode")
@@ -66,9 +67,12 @@ class StepTable(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table)
+        self._fit_columns()
 
     def show_steps(self, steps: EpisodeSteps | None) -> None:
         self.model.show(steps)
+        self._has_values = steps is not None and bool(steps.values)
+        self._fit_columns()
 
     def show_step(self, step: int) -> None:
         """Follows the picture without going anywhere itself."""
@@ -82,7 +86,13 @@ class StepTable(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.table.setColumnHidden(_END, self.width() < _WIDE_STEPS)
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        """Where there is little room for all, the end of the episode is left to the other table."""
+        needed = _WIDE_STEPS + _VALUE_WIDTH * self._has_values
+        self.table.setColumnHidden(_VALUE, not self._has_values)
+        self.table.setColumnHidden(_END, self.width() < needed)
 
     def _on_row_chosen(self, current: QModelIndex, _: QModelIndex) -> None:
         if current.isValid() and not self._is_following:

@@ -54,6 +54,7 @@ class RecordedEpisode:
     actions: bytes = b""
     actions_json: tuple[Any, ...] = ()
     rewards: tuple[float, ...] = ()  # those of the lead included
+    values: tuple[float, ...] = ()  # see EpisodeRecording
     problem: str = ""
     # Where it was not recorded by its worker: who makes the environment again, and where.
     maker: str = ""
@@ -253,7 +254,8 @@ class RunRecordings:
                 end, start, taken = whole
                 if len(taken.rewards) > MAX_STEPS:
                     return _without_steps(session, episode_index, end, TOO_LONG)
-                return _episode(session, episode_index, end, taken, start=start)
+                values = tuple(session.values_of(episode_index))
+                return _episode(session, episode_index, end, taken, start=start, values=values)
             found = session.find_end(episode_index)
             if found is not None:
                 return _from_keyframe(self._sessions[position:], episode_index, found)

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -64,6 +65,7 @@ class RecordingSession:
         self._steps: list[Block] = []
         self._keyframes: dict[int, list[Block]] = defaultdict(list)
         self._wholes: dict[int, Block] = {}
+        self._values: dict[int, Block] = {}  # of whole episodes
         for block in blocks:
             match block.header.kind:
                 case BlockKind.FACTS:
@@ -74,6 +76,9 @@ class RecordingSession:
                     self._keyframes[block.header.slot].append(block)
                 case BlockKind.EPISODE:
                     self._wholes[block.header.first_episode] = block
+                    self._values.pop(block.header.first_episode, None)  # of an earlier one
+                case BlockKind.VALUES if block.header.first_episode in self._wholes:
+                    self._values[block.header.first_episode] = block
                 case BlockKind.END:
                     self.why_ended = str(read_object(block).get("reason", ""))
         self._first_steps = [block.header.first_step for block in self._steps]
@@ -151,6 +156,26 @@ class RecordingSession:
             raise block.damaged("it does not say how the episode starts")
         (end,) = parse_ends(data[:END_BYTES])
         return end, start, SlotSteps(data[text_end:actions_end], self._numbers(data[actions_end:]))
+
+    def values_of(self, number: int) -> array[float]:
+        """What the agent expected at each step of a whole episode; NaN where that is unknown.
+
+        Empty where nobody told it, or what was told is damaged: it can be replayed all the same.
+        """
+        numbers: array[float] = array("f")
+        block = self._values.get(number)
+        if block is None:
+            return numbers
+        size = numbers.itemsize * self._wholes[number].header.steps
+        try:
+            data = read_unpacked(block, min(size, MAX_UNPACKED_BYTES))
+        except CorruptStoreError:
+            return numbers
+        if len(data) == size:
+            numbers.frombytes(data)
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        return array("f", (value if isfinite(value) else nan for value in numbers))
 
     def keyframe(self, slot: int, step: int) -> tuple[int, bytes]:
         """The last sound state of this slot at or before a step, and its own step."""

@@ -853,7 +853,7 @@ class GetRecordingRequest(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., episode_index: _Optional[int] = ..., attempt: _Optional[int] = ..., consent: _Optional[str] = ...) -> None: ...
 
 class EpisodeRecording(_message.Message):
-    __slots__ = ("episode", "attempt", "env_id", "maker", "python", "settings_json", "start_json", "start_state", "lead", "action_dtype", "action_shape", "actions", "rewards", "actions_json", "problem", "clips", "path", "consent_lines")
+    __slots__ = ("episode", "attempt", "env_id", "maker", "python", "settings_json", "start_json", "start_state", "lead", "action_dtype", "action_shape", "actions", "rewards", "actions_json", "problem", "clips", "path", "consent_lines", "values")
     EPISODE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ENV_ID_FIELD_NUMBER: _ClassVar[int]
@@ -872,6 +872,7 @@ class EpisodeRecording(_message.Message):
     CLIPS_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     CONSENT_LINES_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
     episode: EpisodeRow
     attempt: int
     env_id: str
@@ -890,7 +891,8 @@ class EpisodeRecording(_message.Message):
     clips: _containers.RepeatedScalarFieldContainer[str]
     path: _containers.RepeatedScalarFieldContainer[str]
     consent_lines: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, episode: _Optional[_Union[EpisodeRow, _Mapping]] = ..., attempt: _Optional[int] = ..., env_id: _Optional[str] = ..., maker: _Optional[str] = ..., python: _Optional[str] = ..., settings_json: _Optional[str] = ..., start_json: _Optional[str] = ..., start_state: _Optional[bytes] = ..., lead: _Optional[int] = ..., action_dtype: _Optional[str] = ..., action_shape: _Optional[_Iterable[int]] = ..., actions: _Optional[bytes] = ..., rewards: _Optional[bytes] = ..., actions_json: _Optional[str] = ..., problem: _Optional[str] = ..., clips: _Optional[_Iterable[str]] = ..., path: _Optional[_Iterable[str]] = ..., consent_lines: _Optional[_Iterable[str]] = ...) -> None: ...
+    values: bytes
+    def __init__(self, episode: _Optional[_Union[EpisodeRow, _Mapping]] = ..., attempt: _Optional[int] = ..., env_id: _Optional[str] = ..., maker: _Optional[str] = ..., python: _Optional[str] = ..., settings_json: _Optional[str] = ..., start_json: _Optional[str] = ..., start_state: _Optional[bytes] = ..., lead: _Optional[int] = ..., action_dtype: _Optional[str] = ..., action_shape: _Optional[_Iterable[int]] = ..., actions: _Optional[bytes] = ..., rewards: _Optional[bytes] = ..., actions_json: _Optional[str] = ..., problem: _Optional[str] = ..., clips: _Optional[_Iterable[str]] = ..., path: _Optional[_Iterable[str]] = ..., consent_lines: _Optional[_Iterable[str]] = ..., values: _Optional[bytes] = ...) -> None: ...
 
 class SearchLogsRequest(_message.Message):
     __slots__ = ("run_ids", "text", "is_regex", "ignore_case", "stream", "limit")

@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from cleanrl_worker.environments.rendering import VideoWriter
 from cleanrl_worker.evaluation.episodes import EpisodeRules, FinishedEpisode, play_episodes
+from cleanrl_worker.evaluation.policy import Decision
 from mosaic.errors import WorkerError
 
 
@@ -43,8 +44,8 @@ class Parity:
     def begin_episode(self, slot: int, seed: int) -> None:
         self.begun.append((slot, seed))
 
-    def act(self, observations: Any, deterministic: bool) -> Any:
-        return observations[:, 0].astype(int) % 2
+    def decide(self, observations: Any, deterministic: bool) -> Decision:
+        return Decision(observations[:, 0].astype(int) % 2, observations[:, 0] / 2)
 
 
 def play(

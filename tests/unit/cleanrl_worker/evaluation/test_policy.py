@@ -11,8 +11,8 @@ from gymnasium import spaces
 from torch import Tensor, nn
 
 from cleanrl_worker.agents.lstm import LSTMAgent
-from cleanrl_worker.agents.mlp import ContinuousTowers, DiscreteTowers
-from cleanrl_worker.agents.q_networks import QNetwork
+from cleanrl_worker.agents.mlp import ContinuousTowers, DiscreteTowers, MLPAgent
+from cleanrl_worker.agents.q_networks import C51Network, PQNNetwork, QNetwork
 from cleanrl_worker.evaluation.policy import Policy
 
 TWO_ACTIONS = spaces.Discrete(2)
@@ -109,11 +109,11 @@ class StepCounter(nn.Module):
     def initial_memory(self, rows: int) -> tuple[Tensor, ...]:
         return (torch.zeros(1, rows, 1),)
 
-    def act(
+    def act_and_value(
         self, observations: Tensor, deterministic: bool, memory: tuple[Tensor], starts: Tensor
-    ) -> tuple[Tensor, tuple[Tensor]]:
+    ) -> tuple[Tensor, Tensor, tuple[Tensor]]:
         count = torch.where(starts[None, :, None], 0.0, memory[0]) + 1
-        return count[0, :, 0].long(), (count,)
+        return count[0, :, 0].long(), -count[0, :, 0], (count,)
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -148,3 +148,49 @@ def test_lstm_agent_remembers() -> None:
     policy.begin_episode(0, seed=0)
     policy.act(frame, deterministic=True)
     assert torch.equal(policy._memory[0][:, 0], memories[0])
+
+
+class ActionsAlone(nn.Module):
+    """An agent that does not tell what it expects."""
+
+    def __init__(self, agent: nn.Module) -> None:
+        super().__init__()
+        self.act = agent.act
+
+
+AGENTS = [
+    DiscreteTowers(4, 2),
+    MLPAgent(4, 2),
+    ContinuousTowers(4, 2),
+    QNetwork((4,), 2),
+    PQNNetwork((4,), 2),
+    C51Network((4,), 2, 11, -1.0, 1.0),
+]
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: type(agent).__name__)
+def test_telling_values_changes_no_action(agent: Any, deterministic: bool) -> None:
+    with_values, alone = (
+        Policy(told, TWO_ACTIONS, slots=12) for told in (agent, ActionsAlone(agent))
+    )
+    for slot in range(12):
+        with_values.begin_episode(slot, seed=slot)
+        alone.begin_episode(slot, seed=slot)
+    for _ in range(20):
+        observations = RNG.normal(size=OBSERVATIONS.shape).astype(np.float32)
+        actions, values = with_values.decide(observations, deterministic)
+        others, nothing = alone.decide(observations, deterministic)
+        assert actions.tobytes() == others.tobytes() and nothing is None
+        assert values is not None and values.shape == (12,)
+
+
+def test_a_value_is_that_of_the_state_or_of_its_best_action() -> None:
+    inputs = torch.from_numpy(OBSERVATIONS)
+    critic, network = DiscreteTowers(4, 2), C51Network((4,), 2, 11, -1.0, 1.0)
+    with torch.no_grad():
+        expected = critic.value(inputs), network(inputs).max(1).values
+    for agent, values in zip((critic, network), expected, strict=True):
+        found = Policy(agent, TWO_ACTIONS, slots=12).decide(OBSERVATIONS).values
+        assert found is not None
+        assert np.allclose(found, values, atol=1e-6)

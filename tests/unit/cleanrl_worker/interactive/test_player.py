@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from cleanrl_worker.evaluation.policy import Decision
 from cleanrl_worker.interactive.frames import PngFrames
 from cleanrl_worker.interactive.player import Player
 
@@ -50,9 +51,9 @@ class FixedPolicy:
     def begin_episode(self, slot: int = 0, seed: int = 0) -> None:
         self.begun += 1
 
-    def act(self, observations: Any, deterministic: bool = True) -> Any:
+    def decide(self, observations: Any, deterministic: bool = True) -> Decision:
         assert observations.shape == (1, 2)
-        return np.array([self.action])
+        return Decision(np.array([self.action]), observations[:, 0] + 0.5)
 
 
 DISCRETE = spaces.Discrete(3)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from cleanrl_worker.evaluation.policy import Decision
 from cleanrl_worker.interactive.player import EpisodeOver, Player, StepTaken
 from cleanrl_worker.interactive.session import RESTART_S, PlaySession
 
@@ -49,8 +50,8 @@ class Always:
 
     def begin_episode(self, slot: int = 0, seed: int = 0) -> None: ...
 
-    def act(self, observations: Any, deterministic: bool = True) -> Any:
-        return np.array([self.action])
+    def decide(self, observations: Any, deterministic: bool = True) -> Decision:
+        return Decision(np.array([self.action]), None)
 
 
 class Ears:

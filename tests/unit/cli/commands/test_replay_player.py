@@ -86,6 +86,7 @@ def test_a_step_tells_what_was_done_and_what_came_of_it() -> None:
         "▶  step 17/200  action 1  reward 1  return 17"
     )
     assert telemetry_line(step(index=0), 200, 0.0) == "step 0/200"
+    assert telemetry_line(step(index=0), 200, 0.0, value=9.25) == "step 0/200  value 9.25"
     assert telemetry_line(step(terminated=True), 17, 17.0).endswith("return 17  terminated")
     assert telemetry_line(step(truncated=True), 17, 17.0).endswith("cut off")
 

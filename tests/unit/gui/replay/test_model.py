@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any
 
@@ -173,9 +174,14 @@ def recording(**changes: Any) -> EpisodeRecording:
 def test_what_led_to_the_beginning_is_not_shown() -> None:
     steps = EpisodeSteps.of(recording())
     assert len(steps) == 3
-    assert steps.cells(0) == ("0", "–", "–", "0", "")
-    assert steps.cells(2) == ("2", "1", "-2", "-1", "")
-    assert steps.cells(3) == ("3", "0", "7", "6", "terminated")
+    assert steps.cells(0) == ("0", "–", "–", "0", "–", "")
+    assert steps.cells(2) == ("2", "1", "-2", "-1", "–", "")
+    assert steps.cells(3) == ("3", "0", "7", "6", "–", "terminated")
+
+
+def test_a_step_has_what_was_expected_of_the_state_it_led_to() -> None:
+    steps = EpisodeSteps.of(recording(values=(4.5, math.nan, 2.0)))
+    assert [steps.cells(step)[4] for step in range(4)] == ["4.5", "–", "2", "–"]
 
 
 def test_the_extremes_are_found_by_their_step() -> None:
@@ -196,7 +202,7 @@ def test_rewards_that_are_no_numbers_are_no_extremes() -> None:
 
 def test_damaged_actions_leave_the_rewards() -> None:
     steps = EpisodeSteps.of(recording(actions=b"abc"))
-    assert steps.cells(1) == ("1", "–", "1", "1", "")
+    assert steps.cells(1) == ("1", "–", "1", "1", "–", "")
 
 
 def test_the_strip_tells_a_reward_twice_where_it_differs() -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import struct
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mosaic.contracts.recording_file import HEADER_BYTES, recording_name
+from mosaic.contracts.recording_file import HEADER_BYTES, BlockKind, pack_block, recording_name
 from mosaic.errors import CorruptStoreError
 from mosaic.telemetry.recordings.blocks import scan_blocks
 from mosaic.telemetry.recordings.episodes import (
@@ -251,6 +254,73 @@ def test_whole_episodes_need_no_keyframe(tmp_path: Path) -> None:
     assert found is not None
     assert (found.start, found.start_state, found.lead) == ({"seed": 7}, b"", 0)
     assert (found.actions, found.rewards) == (actions_of(0, 0, 7), (0.0,) * 7)
+
+
+def write_valued(folder: Path, *values: float) -> Path:
+    """One whole episode of four steps, and what was expected at each."""
+    path = folder / recording_name(1)
+    writer = RecordingWriter(path, facts(slots=1), LIMIT)
+    expected = struct.pack(f"<{len(values)}f", *values)
+    writer.write_episode(0, episode(0, 0, 4), {}, actions_of(0, 0, 4), bytes(16), expected)
+    writer.close()
+    return path
+
+
+def values_in(folder: Path) -> tuple[float, ...]:
+    found = read_episode(folder, 0)
+    assert found is not None and not found.problem
+    assert (found.actions, found.rewards) == (actions_of(0, 0, 4), (0.0,) * 4)
+    return found.values
+
+
+def test_what_the_agent_expected_is_read_back(tmp_path: Path) -> None:
+    write_valued(tmp_path, 0.5, -2.0, math.nan, 3.25)
+    expected, lower, unknown, last = values_in(tmp_path)
+    assert (expected, lower, last) == (0.5, -2.0, 3.25) and math.isnan(unknown)
+
+
+def test_an_older_reader_finds_the_episode_without_its_values(tmp_path: Path) -> None:
+    path = write_valued(tmp_path, 0.5, -2.0, 1.0, 3.25)
+    kinds = [block.header.kind for block in scan_blocks(path).blocks]
+    assert kinds == [BlockKind.FACTS, BlockKind.EPISODE, BlockKind.VALUES]
+    unknown: Any = max(BlockKind) + 1  # as VALUES is to a reader that was made before it
+    data, (_, _, block) = path.read_bytes(), scan_blocks(path).blocks
+    header = block.header._asdict()
+    for name in ("payload_bytes", "payload_crc", "kind"):
+        del header[name]
+    payload = data[block.offset + HEADER_BYTES :]
+    path.write_bytes(data[: block.offset] + pack_block(unknown, payload, **header))
+    assert values_in(tmp_path) == ()
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5, 4_000_000])
+def test_values_that_are_not_one_per_step_are_left_out(tmp_path: Path, count: int) -> None:
+    write_valued(tmp_path, *[1.0] * count)
+    assert values_in(tmp_path) == ()
+
+
+def test_values_without_a_meaning_are_unknown(tmp_path: Path) -> None:
+    write_valued(tmp_path, math.inf, -math.inf, math.nan, 1.0)
+    assert [math.isnan(value) for value in values_in(tmp_path)] == [True, True, True, False]
+
+
+def test_values_before_their_episode_are_of_no_episode(tmp_path: Path) -> None:
+    path = write_valued(tmp_path, 1.0, 2.0, 3.0, 4.0)
+    data, (_, whole, values) = path.read_bytes(), scan_blocks(path).blocks
+    head, middle, tail = data[: whole.offset], data[whole.offset : whole.end], data[whole.end :]
+    assert len(tail) == values.end - values.offset
+    path.write_bytes(head + tail + middle)
+    assert values_in(tmp_path) == ()
+    path.write_bytes(head + middle + tail + middle)
+    assert values_in(tmp_path) == (), "they are those of the first of two"
+
+
+def test_damaged_values_do_not_take_their_episode_along(tmp_path: Path) -> None:
+    path = write_valued(tmp_path, 1.0, 2.0, 3.0, 4.0)
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(data)
+    assert values_in(tmp_path) == ()
 
 
 def test_actions_without_a_size_are_read_back(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mosaic.front.human import amount, count, decimal
 from mosaic.front.run_words import action_text
 from mosaic.replay.playback import recorded_actions
 
-COLUMNS = ("Step", "Action", "Reward", "Return", "End")
+COLUMNS = ("Step", "Action", "Reward", "Return", "Value", "End")
 _NOTHING = "–"
 # Episodes whose rewards are nearly all alike (1, 1, 1, …) have no extremes worth a mark.
 _MOST_MARKS = 40
@@ -29,6 +29,7 @@ class EpisodeSteps:
     rewards: tuple[float, ...]
     returns: tuple[float, ...]  # after each step, from 0 on
     end: str  # "terminated", "cut off" or empty
+    values: tuple[float, ...] = ()  # what the agent expected before each step, where that is told
 
     @classmethod
     def of(cls, recording: EpisodeRecording) -> EpisodeSteps:
@@ -41,20 +42,21 @@ class EpisodeSteps:
             actions = ()
         episode = recording.episode
         end = "terminated" if episode.terminated else "cut off" if episode.truncated else ""
-        return cls(actions, rewards, tuple(accumulate(rewards, initial=0.0)), end)
+        return cls(actions, rewards, tuple(accumulate(rewards, initial=0.0)), end, recording.values)
 
     def __len__(self) -> int:
         return len(self.rewards)
 
-    def cells(self, step: int) -> tuple[str, str, str, str, str]:
+    def cells(self, step: int) -> tuple[str, str, str, str, str, str]:
         """A row of the table; row 0 is the beginning, without action."""
         if step <= 0:
-            return ("0", _NOTHING, _NOTHING, decimal(0.0), "")
+            return ("0", _NOTHING, _NOTHING, decimal(0.0), self._value(0), "")
         return (
             count(step),
             self.action(step),
             decimal(self.rewards[step - 1]),
             decimal(self.returns[step]),
+            self._value(step),
             self.end if step == len(self) else "",
         )
 
@@ -62,6 +64,11 @@ class EpisodeSteps:
         """Which one led to this step."""
         place = step - 1
         return action_text(self.actions[place]) if 0 <= place < len(self.actions) else _NOTHING
+
+    def _value(self, step: int) -> str:
+        """What the agent expected of the state that this step led to."""
+        is_known = step < len(self.values) and not math.isnan(self.values[step])
+        return decimal(self.values[step]) if is_known else _NOTHING
 
     @property
     def lowest(self) -> int | None:
