@@ -164,7 +164,7 @@ def test_a_run_that_is_solved_says_so_in_one_place(lonely: Application) -> None:
     state.select((running.run_id,))
     state.show_page(Page.LIVE)
     banner._on_details_changed(running)
-    banner._on_answer(running.run_id, Solved(58_112, 4.2, 475.0))
+    banner._on_answer(running, Solved(58_112, 4.2, 475.0))
     assert banner.isVisible()
     assert banner.title.text() == "Solved at step 58,112, after 4.2 s"
     ended = over(1, revision=2)
