@@ -62,6 +62,7 @@ def shoot_tabs(stage: Stage, runs: SampleRuns) -> None:
         stage.shoot(f"tab-{tab_id}", settle_s=1.5)
     stage.select(runs.study)
     stage.show_tab("trials")
+    stage.wait_for_study()
     stage.shoot("tab-trials", settle_s=1.2)
 
 

@@ -15,6 +15,7 @@ from mosaic.gui.application import Application
 from mosaic.gui.charts.model.curve import Curve
 from mosaic.gui.charts.tab import ChartsTab
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
+from mosaic.gui.trials.tab import TrialsTab
 from screenshot_scenes.sample_home import SampleHome
 from screenshot_scenes.small_png import save_small
 
@@ -88,6 +89,12 @@ class Stage:
         self.until(lambda: any(len(curve.xs) for curve in _curves(tab)), "curves", 15)
 
     # Taking pictures
+
+    def wait_for_study(self) -> None:
+        """Another process draws it, after it has imported what that takes."""
+        tab = self.window.tabs_panel.tab("trials")
+        assert isinstance(tab, TrialsTab)
+        self.until(lambda: not tab.pictures.canvas.image.isNull(), "the picture of the study")
 
     def shoot(
         self,
