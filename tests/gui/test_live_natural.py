@@ -142,7 +142,7 @@ def test_pictures_that_were_drawn_ahead_are_let_go_with_whoever_watched(
     qtbot: QtBot, page: LivePage
 ) -> None:
     def pictures() -> int:
-        return sum(isinstance(each, NaturalPicture) for each in gc.get_objects())
+        return sum(type(each) is NaturalPicture for each in gc.get_objects())
 
     gc.collect()  # what other tests have left
     qtbot.waitUntil(lambda: pictures() > 5 * A_FEW, timeout=WAIT_MS)

@@ -120,7 +120,7 @@ def test_an_episode_that_was_left_keeps_no_pictures(
     qtbot: QtBot, daemon: DaemonHarness, application: Application
 ) -> None:
     def simulations() -> int:
-        return sum(isinstance(each, Simulation) for each in gc.get_objects())
+        return sum(type(each) is Simulation for each in gc.get_objects())
 
     view = shown(qtbot, application, finished_run(daemon))
     qtbot.waitUntil(lambda: simulations() > 0, timeout=WAIT_MS)

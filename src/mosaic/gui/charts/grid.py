@@ -47,6 +47,7 @@ class ChartGrid(QScrollArea):
         bar = self.verticalScrollBar()
         bar.valueChanged.connect(self.scrolled)
         bar.rangeChanged.connect(self._keep_width)
+        self._is_fitting = False
         self._keep_width(0, 0)
 
     @property
@@ -103,8 +104,13 @@ class ChartGrid(QScrollArea):
 
     def _keep_width(self, _: int, longest: int) -> None:
         """Where no scroll bar is, its room stays free: buttons do not move when it appears."""
-        bar = self.verticalScrollBar()
-        self.setViewportMargins(0, 0, 0 if longest > 0 else bar.sizeHint().width(), 0)
+        right = 0 if longest > 0 else self.verticalScrollBar().sizeHint().width()
+        if self._is_fitting or right == self.viewportMargins().right():
+            return
+        # Other cards may fit then, and the bar come and go within this very call, without end.
+        self._is_fitting = True
+        self.setViewportMargins(0, 0, right, 0)
+        self._is_fitting = False
 
 
 _SHARE_ALONE = 0.62  # of the window's width
