@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from PySide6.QtCore import Qt
@@ -17,7 +19,7 @@ from mosaic.errors import ConfigError
 from mosaic.gui.application import Application
 from mosaic.gui.checkpoints.cards import CardView
 from mosaic.gui.checkpoints.model.cards import Card, HashStatus
-from mosaic.gui.checkpoints.tab import CheckpointsTab
+from mosaic.gui.checkpoints.tab import CardInspector, CheckpointsTab
 from mosaic.gui.forms.field_editors import ChipEditor
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Operation, Page
@@ -242,3 +244,20 @@ def test_a_run_that_is_deleted_leaves_the_list_of_all(
     daemon.client.delete_run(run.run_id)
     tab._refresh()
     qtbot.waitUntil(lambda: tab.cards.views == [], timeout=WAIT_MS)
+
+
+def test_of_two_looks_at_a_file_the_later_one_counts(
+    lonely: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = HeldAnswers()
+    monkeypatch.setattr(lonely.bridge, "work", held.ask)
+    seen: list[HashStatus] = []
+    card = Card(tmp_path / "mine.pt", "mine", "cleanrl", "CartPole-v1", "ppo")
+    view = SimpleNamespace(show_status=seen.append)
+    inspector = CardInspector(lonely.bridge, lambda key: cast(CardView, view), lambda view: None)
+    inspector.check(card)
+    inspector.check(card)
+    (first, _), (second, _) = held.asked
+    held.answer(second, HashStatus.DAMAGED)
+    held.answer(first, HashStatus.VERIFIED)
+    assert seen[-1] is HashStatus.DAMAGED

@@ -170,16 +170,8 @@ def choose_view(as_json: bool) -> ProgressView:
 
 def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
     """Show the run until it is over; the exit status says how it ended. Ctrl-C lets it go on."""
-
-    def say_goodbye() -> None:
-        say_to_stderr(
-            f"\nDetached: the run goes on.\n"
-            f"  stop it    mosaic stop {run_id}\n"
-            f"  its log    mosaic logs -f {run_id}"
-        )
-
     try:
-        with guaranteed_interrupt(say_goodbye):
+        with guaranteed_interrupt(lambda: say_detached(run_id)):
             with choose_view(as_json) as view:
                 remarks = NewRemarks(client, run_id)
                 for record in client.watch([run_id]):
@@ -189,7 +181,7 @@ def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
                     remarks.say_new(view)
             record = client.get_run(run_id)
     except KeyboardInterrupt:
-        say_goodbye()
+        say_detached(run_id)
         return INTERRUPTED
     if as_json:
         say_json(record.to_dict())
@@ -197,6 +189,14 @@ def follow_to_the_end(client: TrainerClient, run_id: str, as_json: bool) -> int:
         say_end(record)
         say_solved(client, record)
     return outcome_status(record)
+
+
+def say_detached(run_id: str) -> None:
+    say_to_stderr(
+        f"\nDetached: the run goes on.\n"
+        f"  stop it    mosaic stop {run_id}\n"
+        f"  its log    mosaic logs -f {run_id}"
+    )
 
 
 def say_solved(client: TrainerClient, record: RunRecord) -> None:

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mosaic.cli.shared.following import follow_to_the_end
+from mosaic.cli.shared.failures import INTERRUPTED
+from mosaic.cli.shared.following import follow_to_the_end, say_detached
 from mosaic.cli.shared.terminal import (
     confirmed,
     is_terminal,
@@ -68,17 +69,25 @@ def submit_and_report(
     if dry_run:
         unasked = None if is_own else ""
         return say_dry_run(client.submit(config, dry_run=True, consent=unasked), as_json)
-    submission = submit_with_consent(client, config, is_own=is_own, is_confirmed=is_confirmed)
-    say_warnings(submission)
-    if not follow:
-        if as_json:
-            say_json(submission.to_dict())
-        else:
-            say(submission.run_id)
-        return 0
-    if not as_json:
-        colour = "dim" if is_terminal(sys.stdout) else ""
-        say(paint(f"run {submission.run_id}", colour))
+    try:
+        submission = submit_with_consent(client, config, is_own=is_own, is_confirmed=is_confirmed)
+    except KeyboardInterrupt:
+        say_to_stderr("\nInterrupted: `mosaic runs` says whether the run was started.")
+        return INTERRUPTED
+    try:
+        say_warnings(submission)
+        if not follow:
+            if as_json:
+                say_json(submission.to_dict())
+            else:
+                say(submission.run_id)
+            return 0
+        if not as_json:
+            colour = "dim" if is_terminal(sys.stdout) else ""
+            say(paint(f"run {submission.run_id}", colour))
+    except KeyboardInterrupt:
+        say_detached(submission.run_id)
+        return INTERRUPTED
     status = follow_to_the_end(client, submission.run_id, as_json)
     if at_end is not None and status == 0:
         at_end(client.get_run(submission.run_id))

@@ -63,6 +63,7 @@ class CardInspector:
         """`find` gives the card with a key while it is shown; `changed` hears of a new status."""
         self._bridge, self._find, self._changed = bridge, find, changed
         self._tasks: list[Task] = []
+        self._checks: dict[str, Task] = {}  # the latest of each card
         self._curves: dict[str, list[float]] = {}
         # What was found out, by path and hash: a card that is made anew knows it at once.
         self._statuses: dict[tuple[str, str], HashStatus] = {}
@@ -88,11 +89,13 @@ class CardInspector:
         view = self._find(card.key)
         if view is not None:
             view.show_status(HashStatus.CHECKING)
-        self._begin(
-            self._bridge.work(
-                lambda: check_hash(card.path, card.sha256), partial(self._on_checked, card)
-            )
+        # Of several, the one that began last has read the file as it is now.
+        if (earlier := self._checks.get(card.key)) is not None:
+            earlier.cancel()
+        self._checks[card.key] = self._bridge.work(
+            lambda: check_hash(card.path, card.sha256), partial(self._on_checked, card)
         )
+        self._begin(self._checks[card.key])
 
     def stop(self) -> None:
         for task in self._tasks:
@@ -116,6 +119,7 @@ class CardInspector:
         self._changed(view)
 
     def _on_checked(self, card: Card, status: HashStatus) -> None:
+        self._checks.pop(card.key, None)
         self._statuses[(card.key, card.sha256)] = status
         view = self._find(card.key)
         if view is not None:

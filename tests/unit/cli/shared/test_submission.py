@@ -1,13 +1,16 @@
-"""Asking at a terminal: what is shown, and what counts as a yes."""
+"""Starting a run from a terminal: what is shown, what counts as a yes, what an interrupt says."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from mosaic.cli.shared.submission import confirm, with_consent
+from mosaic.cli.shared.submission import confirm, submit_and_report, with_consent
+from mosaic.client import TrainerClient
 from mosaic.contracts.consent import Consent, consent_error
 from mosaic.errors import ConsentError
 
@@ -120,3 +123,34 @@ def test_another_kind_of_refusal_is_passed_on() -> None:
 
     with pytest.raises(ConsentError, match="Deleting"):
         with_consent(act, is_given=True)
+
+
+class Interrupted:
+    """Ctrl-C at the moment somebody looks at it."""
+
+    def __iter__(self) -> Any:
+        raise KeyboardInterrupt
+
+
+def submitted(submit: Any) -> int:
+    client = cast(TrainerClient, SimpleNamespace(submit=submit))
+    return submit_and_report(client, {}, dry_run=False, follow=True, as_json=False)
+
+
+def test_an_interrupt_after_the_run_was_accepted_says_that_it_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    accepted = SimpleNamespace(run_id="01RUN", preflight=Interrupted())
+    assert submitted(lambda config, consent=None: accepted) == 130
+    said = capsys.readouterr().err
+    assert "the run goes on" in said and "mosaic stop 01RUN" in said
+
+
+def test_an_interrupt_before_the_answer_says_where_to_look(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def submit(config: Any, consent: Any = None) -> Any:
+        raise KeyboardInterrupt
+
+    assert submitted(submit) == 130
+    assert "`mosaic runs` says whether" in capsys.readouterr().err
