@@ -1,0 +1,160 @@
+"""Bundles: what a worker or a family of environments needs, and the venv that holds it.
+
+A bundle is a named list of packages with locks: every file by its hash, for each version of Python
+and each accelerator. Add-ons (one for each family of environments) join the bundle of a worker:
+`cleanrl_worker+atari` is one venv with both.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from mosaic.contracts.consent import field_at
+
+# Packages announce a folder with bundles under this group: the value is an importable package
+# that holds `bundles.toml`, a `NAME.txt` for each bundle, and `locks/`.
+BUNDLES_GROUP = "mosaic.bundles"
+JOINT = "+"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+class Accelerator(StrEnum):
+    """Which builds of torch and JAX a venv has."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+    ROCM = "rocm"
+
+
+class BundleKind(StrEnum):
+    WORKER = "worker"
+    ADD_ON = "add-on"
+
+
+class VenvState(StrEnum):
+    ABSENT = "absent"
+    INSTALLING = "installing"
+    INSTALLED = "installed"
+    # Something in it is not what was installed; it is never repaired, but made again.
+    BROKEN = "broken"
+    # There is no lock of it for this Python, this machine or this accelerator.
+    UNAVAILABLE = "unavailable"
+
+
+class InstallPhase(StrEnum):
+    WAITING = "waiting"  # for another install
+    FETCHING = "fetching"
+    BUILDING = "building"  # the venv, and packages that come as sources
+    TESTING = "testing"  # what was installed is imported
+    DONE = "done"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+@dataclass(frozen=True)
+class BundleRule:
+    """Which bundle a run needs, told by a field of its worker's config.
+
+    Workers list these in their capabilities; nobody else knows what their fields mean.
+    """
+
+    bundle: str
+    # A dotted path in the worker's config; empty: every run needs it.
+    field: str = ""
+    # What the field's value looks like (`fnmatch`); numbers and truth values as JSON writes them.
+    pattern: str = "*"
+    # Where a program of another venv runs: the field of the config that gets its interpreter. A
+    # config that sets the field itself needs no bundle for it. Empty: the worker's own venv.
+    python_field: str = ""
+
+    def holds(self, config: Mapping[str, Any]) -> bool:
+        if not self.field:
+            return True
+        value = field_at(config, self.field)
+        return value is not None and fnmatch.fnmatchcase(_text(value), self.pattern)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> BundleRule:
+        """Unknown fields (of a newer worker) are ignored."""
+        return cls(**{item.name: data[item.name] for item in fields(cls) if item.name in data})
+
+
+@dataclass(frozen=True)
+class InstallProgress:
+    phase: InstallPhase
+    # What is being fetched, built or imported at this moment.
+    item: str = ""
+    done_bytes: int = 0  # of what is fetched
+    total_bytes: int = 0
+    # Of the whole install, between 0 and 1; never goes back.
+    fraction: float = 0.0
+    # Of an install that failed: what happened, and what to do.
+    message: str = ""
+    hint: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase in (InstallPhase.DONE, InstallPhase.FAILED, InstallPhase.CANCELED)
+
+    @property
+    def percent(self) -> str:
+        return f"{self.fraction:.0%}".replace("%", " %")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "phase": self.phase.value}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> InstallProgress:
+        known = {item.name: data[item.name] for item in fields(cls) if item.name in data}
+        return cls(**{**known, "phase": InstallPhase(known["phase"])})
+
+
+@dataclass(frozen=True)
+class VenvInfo:
+    """A bundle, or several joined, as people see it: what it is, and what became of it here."""
+
+    name: str  # "cleanrl_worker" or "cleanrl_worker+atari"
+    title: str
+    about: str  # why somebody would want it
+    state: VenvState
+    accelerator: Accelerator = Accelerator.CPU
+    python: str = ""  # the version of Python it has, or would have
+    lock_hash: str = ""
+    path: str = ""
+    fetch_bytes: int = 0  # to be fetched now; what is there already does not count
+    disk_bytes: int = 0  # what it holds, or an estimate where it is absent
+    shared_bytes: int = 0  # of these, in files that other venvs hold as well
+    installed_at: float | None = None
+    used_at: float | None = None
+    # Why it is broken or unavailable, and what to do.
+    problem: str = ""
+    hint: str = ""
+    progress: InstallProgress | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        data = asdict(self)
+        data["progress"] = self.progress.to_dict() if self.progress else None
+        return data
+
+
+def joined_name(bundles: Iterable[str]) -> str:
+    """The worker's first, then its add-ons in the order of the alphabet."""
+    first, *others = dict.fromkeys(bundles)
+    return JOINT.join([first, *sorted(others)])
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """Empty when it cannot be the name of anything: names become parts of paths."""
+    parts = tuple(name.split(JOINT))
+    return parts if all(_NAME.fullmatch(part) for part in parts) else ()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
