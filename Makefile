@@ -7,6 +7,9 @@ DEV_STAMP := $(VENV)/.installed-dev
 RUN_EXTRAS := baseline,cleanrl,gui
 DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
+# Where a machine forbids it, every process of a test compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test lint types imports bench learn chaos chaos-bounded windows docs screenshots site proto clean
 
 run: $(STAMP)  ## set up, then open the workbench; without a screen, train with live progress
