@@ -10,6 +10,7 @@ MosaicError
 │   └── UnauthenticatedError    missing or wrong token
 ├── PreflightError              the machine can be fixed
 │   ├── DependencyError         the worker cannot be imported in its environment
+│   ├── BundleError             a bundle is not installed, or cannot be
 │   ├── InterpreterError        the Python interpreter is missing or too old
 │   ├── GpuError                not enough GPUs
 │   ├── DiskSpaceError          not enough room below the home directory
@@ -111,6 +112,12 @@ class PreflightError(MosaicError):
 
 class DependencyError(PreflightError):
     code = "dependency_missing"
+
+
+class BundleError(PreflightError):
+    """Details hold `bundle`: the name of one, or of several joined."""
+
+    code = "bundle"
 
 
 class InterpreterError(PreflightError):

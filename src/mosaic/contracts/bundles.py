@@ -37,6 +37,8 @@ class BundleKind(StrEnum):
 
 
 class VenvState(StrEnum):
+    # All it needs is installed beside MOSAIC itself: no venv of its own is needed.
+    PRESENT = "present"
     ABSENT = "absent"
     INSTALLING = "installing"
     INSTALLED = "installed"
@@ -85,6 +87,19 @@ class BundleRule:
 
 
 @dataclass(frozen=True)
+class InstallRequest:
+    """What somebody wants installed, and how much of it they agreed to."""
+
+    name: str  # of a bundle, or of several joined
+    # None: what suits this machine.
+    accelerator: Accelerator | None = None
+    # A folder with wheels; then nothing is fetched from anywhere else.
+    from_folder: str = ""
+    # More than this is not fetched; None: nobody was asked.
+    most_bytes: int | None = None
+
+
+@dataclass(frozen=True)
 class InstallProgress:
     phase: InstallPhase
     # What is being fetched, built or imported at this moment.
@@ -126,7 +141,7 @@ class VenvInfo:
     python: str = ""  # the version of Python it has, or would have
     lock_hash: str = ""
     path: str = ""
-    fetch_bytes: int = 0  # to be fetched now; what is there already does not count
+    fetch_bytes: int = 0  # to be fetched at most: what is in a cache is not fetched again
     disk_bytes: int = 0  # what it holds, or an estimate where it is absent
     shared_bytes: int = 0  # of these, in files that other venvs hold as well
     installed_at: float | None = None
