@@ -50,9 +50,11 @@ def busy(count: int) -> Iterator[None]:
 def passes(folder: Path, number: int, revision: str, target: str) -> bool:
     """One suite; its clone stays where it failed."""
     place = folder / str(number)
-    clone, home, temporary = (place / name for name in ("clone", "home", "tmp"))
-    for made in (home, temporary):
-        made.mkdir(parents=True)
+    clone, home, temporary = (place / name for name in ("clone", "home", "t"))
+    for made in (place, home, temporary):
+        made.mkdir()
+        made.chmod(0o755)  # some tests are about other users
+    temporary.chmod(0o1777)
     subprocess.run(["git", "clone", "-q", "--no-checkout", str(ROOT), str(clone)], check=True)
     subprocess.run(["git", "checkout", "-q", "--detach", revision], cwd=clone, check=True)
     outer = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
@@ -91,7 +93,8 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=1, help="suites at the same time")
     parser.add_argument("--target", default="test", help="what is made (default: test)")
     wanted = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="mosaic-suites-"))
+    folder = Path(tempfile.mkdtemp(prefix="suites-"))
+    folder.chmod(0o755)
     revision = commit()
     print(f"make {wanted.target} of {revision}, {wanted.times} times, in {folder}", flush=True)
     with busy(wanted.busy), ThreadPoolExecutor(wanted.at_once) as pool:

@@ -15,6 +15,9 @@ from mosaic.files import make_directory
 from mosaic.private_folder import NotPrivateError, PrivateFolder
 
 HOME_VARIABLE = "MOSAIC_HOME"
+# A socket's path holds 107 bytes: what is left of them beside our folder and the name of a run's
+# control socket.
+_LONGEST_SOCKET_BASE = 40
 
 
 @dataclass(frozen=True)
@@ -123,12 +126,15 @@ class Home:
 
     @property
     def runtime(self) -> Path:
-        """Folder for sockets: short (a socket path holds 107 bytes) and private."""
+        """Folder for sockets: private, and short even where TMPDIR is a long path."""
         digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:10]
         base = os.environ.get("XDG_RUNTIME_DIR")
-        if base and len(base) < 40 and Path(base).is_dir():
+        if base and _has_room_for_sockets(base) and Path(base).is_dir():
             return Path(base) / f"mosaic-{digest}"
-        return Path(tempfile.gettempdir()) / f"mosaic-{os.getuid()}-{digest}"
+        base = tempfile.gettempdir()
+        return Path(
+            base if _has_room_for_sockets(base) else "/tmp", f"mosaic-{os.getuid()}-{digest}"
+        )
 
     @property
     def daemon_socket(self) -> Path:
@@ -153,6 +159,10 @@ class Home:
                 hint=f"make it writable, or set {HOME_VARIABLE} to another directory",
                 path=str(self.root),
             ) from error
+
+
+def _has_room_for_sockets(base: str) -> bool:
+    return len(os.fsencode(base)) <= _LONGEST_SOCKET_BASE
 
 
 def make_private(folder: Path) -> None:
