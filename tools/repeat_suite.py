@@ -71,7 +71,7 @@ def passes(folder: Path, number: int, revision: str, target: str) -> bool:
     minutes, seconds = divmod(round(time.monotonic() - began), 60)
     lines = (place / "output.txt").read_text(errors="replace").splitlines()
     summary = next((line for line in reversed(lines) if " in " in line and "passed" in line), "")
-    left = [path.name for path in temporary.iterdir()]
+    left = [path.name for path in temporary.iterdir() if not path.name.startswith("pytest-of-")]
     word = "ok  " if status == 0 else "FAIL"
     print(
         f"{word} {number}: {minutes} min {seconds} s with set-up, load {load:.1f} to "

@@ -31,7 +31,8 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAINING_MS = 60_000
-A_FEW = 4  # pictures: shown, or about to be
+# Pictures that are shown or about to be: two in the window, one in each thread and in between.
+A_FEW = 6
 TRAINING = {
     "algo": "ppo",
     "env_id": "CartPole-v1",

@@ -61,11 +61,11 @@ class NaturalReader(QObject):
 
     def stop(self) -> None:
         """Nothing arrives after it; the helper process is killed."""
-        self._is_stopped = True
         self._again.stop()
         if self._asking is not None:
             self._asking.cancel()
         with self._changed:
+            self._is_stopped = True
             self._waiting = None
         self.player.end()
 
@@ -85,6 +85,8 @@ class NaturalReader(QObject):
 
     def _hand_over(self, picture: NaturalPicture) -> None:
         with self._changed:
+            if self._is_stopped:
+                return  # it was under way when nobody wanted it any more
             is_waiting = self._waiting is not None
             self._waiting = picture
             tap = self._tap
