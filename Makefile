@@ -7,6 +7,9 @@ DEV_STAMP := $(VENV)/.installed-dev
 RUN_EXTRAS := baseline,cleanrl,gui
 DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
+# One more than there are cores: many tests wait for a process of theirs.
+TEST_PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 3) + 1)')
+
 # Where a machine forbids it, every process of a test compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -16,7 +19,7 @@ run: $(STAMP)  ## set up, then open the workbench; without a screen, train with 
 	@$(PY) tools/first_run.py
 
 test: $(DEV_STAMP)  ## set up, then all tests that every commit must pass
-	$(PY) -m pytest tests --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(PY) -m pytest tests --numprocesses $(TEST_PROCESSES) --dist worksteal
 
 lint: $(DEV_STAMP)
 	$(PY) -m ruff check src tests benchmarks learning tools examples
@@ -41,7 +44,7 @@ chaos: $(DEV_STAMP)  ## real faults: kills, full disks, floods, hostile input
 chaos-bounded: $(DEV_STAMP)  ## of these faults, those that block a merge, in about two minutes
 	MOSAIC_CHAOS=bounded $(PY) -m pytest tests/chaos -m 'chaos and blocks_merge' --timeout 300
 
-windows: $(DEV_STAMP)  ## tests of the window alone, shuffled, in other fonts, at other scales, with late answers: over an hour
+windows: $(DEV_STAMP)  ## tests of the window alone, shuffled, in other fonts, at other scales, with late answers: half an hour
 	$(PY) tools/window_matrix.py
 
 docs: $(DEV_STAMP)  ## rewrite the pages that are derived from the source
