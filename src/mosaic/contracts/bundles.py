@@ -2,7 +2,7 @@
 
 A bundle is a named list of packages with locks: every file by its hash, for each version of Python
 and each accelerator. Add-ons (one for each family of environments) join the bundle of a worker:
-`cleanrl_worker+atari` is one venv with both.
+`learner+atari` is one venv with both.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class InstallProgress:
 class VenvInfo:
     """A bundle, or several joined, as people see it: what it is, and what became of it here."""
 
-    name: str  # "cleanrl_worker" or "cleanrl_worker+atari"
+    name: str  # "learner" or "learner+atari"
     title: str
     about: str  # why somebody would want it
     state: VenvState
