@@ -171,7 +171,9 @@ class TileCanvas(QWidget):
                 if self._has_numbers:
                     self._paint_number(painter, slot, box)
                 if event.region().intersects(around):
-                    painter.fillRect(around, frame)
+                    # The line alone: what is blended below a whole picture costs more than that.
+                    painter.setPen(frame)
+                    painter.drawRect(around.adjusted(0, 0, -1, -1))
                     self._paint_tile(painter, slot, box)
                     if slot in self._unpainted:
                         self._unpainted.discard(slot)
