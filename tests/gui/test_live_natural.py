@@ -30,7 +30,7 @@ from tests.unit.gui.run_samples import record
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-TRAINING_MS = 60_000
+TRAINING_MS = 180_000
 # Pictures that are shown or about to be: two in the window, one in each thread and in between.
 A_FEW = 6
 TRAINING = {
@@ -91,10 +91,10 @@ def test_consecutive_steps_of_the_newest_episode_while_the_run_draws_nothing(
 
     assert source is not None
     source.set_tap(take)
-    qtbot.waitUntil(enough.is_set, timeout=WAIT_MS)
+    qtbot.waitUntil(enough.is_set, timeout=TRAINING_MS)
     assert all(after == before + 1 for before, after in pairwise(taken))
     painted = page.canvas.painted_pictures
-    qtbot.waitUntil(lambda: page.canvas.painted_pictures > painted + 60, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: page.canvas.painted_pictures > painted + 60, timeout=TRAINING_MS)
     qtbot.waitUntil(lambda: page.bar.rate.text()[0].isdigit(), timeout=WAIT_MS)
     assert "pictures/s" in page.bar.rate.text()
     assert "episode" in page.hud.text and "return" in page.hud.text

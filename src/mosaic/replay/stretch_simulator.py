@@ -150,10 +150,18 @@ def _number(value: Any) -> float | None:
 
 
 def main() -> int:
-    os.nice(int(sys.argv[2]))
+    niceness = int(sys.argv[2])
+
+    def make(recording: EpisodeRecording) -> ReplayEnvironment:
+        """Somebody waits for the first picture: only what follows its imports has low priority,
+        which on a busy machine is hardly any time at all."""
+        environment = make_environment(recording)
+        os.nice(niceness - os.nice(0))
+        return environment
+
     # Pictures are drawn by the thread that asks for them: the other cores are the training's.
     os.environ.setdefault("LP_NUM_THREADS", "1")
-    return run_program(serve)
+    return run_program(lambda read, send: serve(read, send, make))
 
 
 if __name__ == "__main__":
