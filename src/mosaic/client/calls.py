@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from mosaic.contracts.bundles import VenvInfo
 from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.metrics import MetricInfo, MetricSeries
@@ -28,6 +29,7 @@ from mosaic.contracts.schema_check import shortened
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import ConfigError, RequestError
 from mosaic.wire.answers import Health, Submission, metric_points
+from mosaic.wire.bundles import venv_from_proto
 from mosaic.wire.convert import (
     deletion_from_proto,
     record_from_proto,
@@ -64,7 +66,12 @@ class Call(Generic[T]):
 
 
 def submit(
-    config: RunConfig, client_key: str | None, dry_run: bool, consent: str | None = None
+    config: RunConfig,
+    client_key: str | None,
+    dry_run: bool,
+    consent: str | None = None,
+    install: bool = False,
+    most_install_bytes: int | None = None,
 ) -> Call[Submission]:
     # The key makes a repeated submit find the run of the first one.
     key = client_key if client_key is not None else uuid.uuid4().hex
@@ -74,6 +81,8 @@ def submit(
         client_key=key,
         dry_run=dry_run,
         consent=consent,
+        install=install,
+        most_install_bytes=most_install_bytes,
     )
     return Call("SubmitRun", request, Submission.from_proto)
 
@@ -457,6 +466,38 @@ def get_recording(
         consent=consent,
     )
     return Call("GetRecording", request, lambda answer: recording_from_proto(run_id, answer))
+
+
+def bundles() -> Call[list[VenvInfo]]:
+    return Call("ListBundles", pb.ListBundlesRequest(), _venvs, LONG_TIMEOUT_S)
+
+
+def cancel_install(name: str) -> Call[bool]:
+    return Call(
+        "CancelInstall",
+        new_request(pb.BundleRequest, name=name),
+        lambda answer: bool(answer.was_installing),
+        is_repeatable=False,
+    )
+
+
+def remove_bundle(name: str) -> Call[list[VenvInfo]]:
+    request = new_request(pb.BundleRequest, name=name)
+    return Call("RemoveBundle", request, _venvs, LONG_TIMEOUT_S, is_repeatable=False)
+
+
+def prune_bundles() -> Call[list[VenvInfo]]:
+    request = pb.PruneBundlesRequest()
+    return Call("PruneBundles", request, _venvs, LONG_TIMEOUT_S, is_repeatable=False)
+
+
+def verify_bundle(name: str) -> Call[VenvInfo]:
+    request = new_request(pb.BundleRequest, name=name)
+    return Call("VerifyBundle", request, venv_from_proto, LONG_TIMEOUT_S)
+
+
+def _venvs(answer: pb.ListBundlesResponse) -> list[VenvInfo]:
+    return [venv_from_proto(venv) for venv in answer.venvs]
 
 
 M = TypeVar("M", bound=Message)

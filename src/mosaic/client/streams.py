@@ -11,10 +11,12 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
+from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from mosaic.client.calls import new_request
+from mosaic.contracts.bundles import InstallProgress, InstallRequest
 from mosaic.contracts.metrics import LogMatch
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.runbus import ControlKind
@@ -28,6 +30,7 @@ from mosaic.wire.answers import (
     count_samples,
     notice_from_proto,
 )
+from mosaic.wire.bundles import progress_from_proto, request_fields
 from mosaic.wire.convert import (
     summary_from_proto,
 )
@@ -126,6 +129,45 @@ class ArchiveStream:
     def accept(self, message: pb.ArchiveChunk) -> Iterator[bytes]:
         self._has_begun = True
         yield message.data
+
+
+class InstallStream:
+    """Asked again after a lost connection, it follows the install, or begins it once more."""
+
+    method: ClassVar[str] = "InstallBundle"
+    is_endless: ClassVar[bool] = False
+
+    def __init__(self, request: InstallRequest) -> None:
+        self._request = _install_message(request)
+
+    def request(self) -> pb.InstallBundleRequest:
+        return self._request
+
+    def accept(self, message: pb.InstallProgress) -> Iterator[InstallProgress]:
+        yield progress_from_proto(message)
+
+
+class PackStream:
+    method: ClassVar[str] = "PackBundle"
+    is_endless: ClassVar[bool] = False
+
+    def __init__(self, request: InstallRequest, folder: str) -> None:
+        self._request = new_request(
+            pb.PackBundleRequest, install=_install_message(request), folder=folder
+        )
+
+    def request(self) -> pb.PackBundleRequest:
+        return self._request
+
+    def accept(self, message: pb.InstallProgress) -> Iterator[InstallProgress]:
+        yield progress_from_proto(message)
+
+
+def _install_message(request: InstallRequest) -> pb.InstallBundleRequest:
+    fields = request_fields(request)
+    if request.from_folder:  # seen from here: the daemon's working directory is another
+        fields["from_folder"] = str(Path(request.from_folder).expanduser().absolute())
+    return new_request(pb.InstallBundleRequest, **fields)
 
 
 class LogSearchStream:

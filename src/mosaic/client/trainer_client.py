@@ -45,14 +45,17 @@ from mosaic.client.streams import (
     ArchiveStream,
     BusStream,
     EventStream,
+    InstallStream,
     LogSearchStream,
     LogStream,
+    PackStream,
     ResumableStream,
     RunWatch,
     Send,
     Subscription,
     unique_names,
 )
+from mosaic.contracts.bundles import InstallProgress, InstallRequest, VenvInfo
 from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.metrics import LogMatch, MetricInfo, MetricSeries
@@ -119,6 +122,8 @@ class TrainerClient:
         client_key: str | None = None,
         dry_run: bool = False,
         consent: str | None = None,
+        install: bool = False,
+        most_install_bytes: int | None = None,
     ) -> Submission:
         """Everything the daemon says about a submission; `start_run` when the id is enough.
 
@@ -126,8 +131,13 @@ class TrainerClient:
         installation does not know, ConsentError says what that is, and its `digest` in `details`
         is the `consent` for exactly that. What comes from an imported run is always asked about;
         a config you wrote needs no consent.
+
+        With `install` a run that needs what is not installed is accepted, and waits until it is;
+        fetching more than `most_install_bytes` is refused.
         """
-        return self._call(calls.submit(config, client_key, dry_run, consent))
+        return self._call(
+            calls.submit(config, client_key, dry_run, consent, install, most_install_bytes)
+        )
 
     def start_run(
         self,
@@ -135,9 +145,12 @@ class TrainerClient:
         client_key: str | None = None,
         dry_run: bool = False,
         consent: str | None = None,
+        install: bool = False,
+        most_install_bytes: int | None = None,
     ) -> str:
         """The id of the new run, or of the run this key has started before; "" for a dry run."""
-        return self.submit(config, client_key, dry_run, consent).run_id
+        done = self.submit(config, client_key, dry_run, consent, install, most_install_bytes)
+        return done.run_id
 
     def stop_run(
         self, run_id: str, reason: str = "user_cancel", grace_s: float | None = None
@@ -366,6 +379,41 @@ class TrainerClient:
         """
         with opened_archive(Path(path)) as file:
             return self._call(calls.import_run(chunks_of(file, max_bytes)))
+
+    # Bundles: venvs with what workers and families of environments need
+
+    def bundles(self) -> list[VenvInfo]:
+        """What there is to be installed, and what became of it here."""
+        return self._call(calls.bundles())
+
+    def install_bundle(self, request: InstallRequest) -> Generator[InstallProgress, None, None]:
+        """How far it is, until it is DONE, FAILED or CANCELED; raises BundleError where it cannot
+        even begin. It goes on when nobody follows it any more.
+        """
+        return self._stream(InstallStream(request))
+
+    def cancel_install(self, name: str) -> bool:
+        """Whether it was being installed; runs that wait for it stay in the queue."""
+        return self._call(calls.cancel_install(name))
+
+    def remove_bundle(self, name: str) -> list[VenvInfo]:
+        """What was removed; refused while a run uses it."""
+        return self._call(calls.remove_bundle(name))
+
+    def prune_bundles(self) -> list[VenvInfo]:
+        """What was removed: venvs that no run uses and nothing would be started in any more."""
+        return self._call(calls.prune_bundles())
+
+    def verify_bundle(self, name: str) -> VenvInfo:
+        """Reads every file of it; BROKEN, with the problem, where one is not as installed."""
+        return self._call(calls.verify_bundle(name))
+
+    def pack_bundle(
+        self, request: InstallRequest, folder: Path | str
+    ) -> Generator[InstallProgress, None, None]:
+        """Write a folder from which it can be installed without a network; it lies on the daemon's
+        machine."""
+        return self._stream(PackStream(request, str(Path(folder).expanduser().absolute())))
 
     # Live events
 

@@ -68,8 +68,8 @@ class BundleRule:
     bundle: str
     # A dotted path in the worker's config; empty: every run needs it.
     field: str = ""
-    # What the field's value looks like (`fnmatch`); numbers and truth values as JSON writes them.
-    pattern: str = "*"
+    # What the field's value may look like (`fnmatch`); truth values as JSON writes them.
+    patterns: tuple[str, ...] = ("*",)
     # Where a program of another venv runs: the field of the config that gets its interpreter. A
     # config that sets the field itself needs no bundle for it. Empty: the worker's own venv.
     python_field: str = ""
@@ -78,12 +78,38 @@ class BundleRule:
         if not self.field:
             return True
         value = field_at(config, self.field)
-        return value is not None and fnmatch.fnmatchcase(_text(value), self.pattern)
+        if value is None:
+            return False
+        text = _text(value)
+        return any(fnmatch.fnmatchcase(text, pattern) for pattern in self.patterns)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> BundleRule:
         """Unknown fields (of a newer worker) are ignored."""
-        return cls(**{item.name: data[item.name] for item in fields(cls) if item.name in data})
+        known = {item.name: data[item.name] for item in fields(cls) if item.name in data}
+        if "patterns" in known:
+            known["patterns"] = tuple(map(str, known["patterns"]))
+        return cls(**known)
+
+
+@dataclass(frozen=True)
+class VenvNeed:
+    """A venv that a run needs: a bundle, or several joined."""
+
+    name: str
+    # The field of the worker's config that gets its interpreter; empty: it runs the worker itself.
+    python_field: str = ""
+
+
+def needed_venvs(rules: Iterable[BundleRule], config: Mapping[str, Any]) -> tuple[VenvNeed, ...]:
+    """At most one for the worker itself, first, and one for each program it has run elsewhere."""
+    bundles: dict[str, list[str]] = {}
+    for rule in rules:
+        # Whoever names an interpreter has prepared it.
+        is_given = bool(rule.python_field) and bool(field_at(config, rule.python_field))
+        if not is_given and rule.holds(config):
+            bundles.setdefault(rule.python_field, []).append(rule.bundle)
+    return tuple(VenvNeed(joined_name(bundles[field]), field) for field in sorted(bundles))
 
 
 @dataclass(frozen=True)
@@ -155,6 +181,11 @@ class VenvInfo:
         data = asdict(self)
         data["progress"] = self.progress.to_dict() if self.progress else None
         return data
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether what needs it can run at this moment."""
+        return self.state in (VenvState.PRESENT, VenvState.INSTALLED)
 
 
 def joined_name(bundles: Iterable[str]) -> str:

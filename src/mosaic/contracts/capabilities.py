@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from mosaic.contracts.bundles import BundleRule
 from mosaic.errors import ConfigError
 
 # Packages announce a function under this group that returns a worker's WorkerCapabilities.
@@ -79,6 +80,9 @@ class WorkerCapabilities:
     # that sets one of them starts somebody else's code.
     program_fields: tuple[str, ...] = ()
     readiness_checks: tuple[ReadinessCheck, ...] = ()
+    # What its runs need, told by their config. The first rule without a field and without a
+    # python_field names what it needs itself. None: it needs nothing, or sees to it by itself.
+    bundle_rules: tuple[BundleRule, ...] = ()
     metadata: WorkerMetadata = field(default_factory=lambda: WorkerMetadata(name="worker"))
     # JSON Schema of the worker's config, for forms, `--set` and validation.
     config_schema: dict[str, Any] = field(default_factory=dict)
@@ -106,6 +110,9 @@ class WorkerCapabilities:
             values["lane"] = Lane(values.get("lane", Lane.TELEMETRY))
             values["readiness_checks"] = tuple(
                 ReadinessCheck(**check) for check in values.get("readiness_checks", ())
+            )
+            values["bundle_rules"] = tuple(
+                map(BundleRule.from_dict, values.get("bundle_rules", ()))
             )
             if "metadata" in values:
                 names = {item.name for item in fields(WorkerMetadata)}

@@ -16,12 +16,14 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mosaic.contracts.hostile_text import is_run_id
-from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.secret_text import url_passwords
 from mosaic.errors import ConsentError
+
+if TYPE_CHECKING:  # workers import this module with their capabilities: it has to be light
+    from mosaic.contracts.run_config import TrainRunConfig
 
 # -- Environment variables that make an interpreter, a loader or a library run something
 #

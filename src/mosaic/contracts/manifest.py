@@ -53,6 +53,11 @@ class DependencyBundle:
     version: str = ""
     python: str = ""
     packages: dict[str, str] = field(default_factory=dict)  # name and version
+    # Of the venv it ran in; empty where it ran beside MOSAIC itself, and in older manifests.
+    name: str = ""
+    lock_hash: str = ""
+    accelerator: str = ""
+    interpreter: str = ""  # its path
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from typing import Any
 
 import msgspec
 
+from mosaic.contracts.bundles import VenvInfo
 from mosaic.contracts.check_result import CheckResult
 from mosaic.contracts.consent import Consent, consent_from_lines
 from mosaic.contracts.events import SAMPLE_TYPES, MetricPoint
 from mosaic.contracts.runbus import ControlKind, RunBusAttribute, RunBusName, bus_record
+from mosaic.wire.bundles import venv_from_proto
 from mosaic.wire.convert import check_from_proto
 from mosaic.wire.generated import trainer_pb2 as pb
 
@@ -29,6 +31,8 @@ class Submission:
     preflight: tuple[CheckResult, ...]
     # What a person has to see before it runs; after a dry run.
     consent: Consent | None = None
+    # What it needs and is not installed: how it is told apart from other failures, with its size.
+    missing: tuple[VenvInfo, ...] = ()
 
     @property
     def is_ready(self) -> bool:
@@ -44,11 +48,13 @@ class Submission:
             tuple(message.command),
             tuple(map(check_from_proto, message.preflight)),
             consent_from_lines(message.consent_lines),
+            tuple(map(venv_from_proto, message.missing)),
         )
 
     def to_dict(self) -> dict[str, Any]:
         data = asdict(self)
         data["consent"] = self.consent.to_dict() if self.consent else None
+        data["missing"] = [venv.to_dict() for venv in self.missing]
         return data
 
 

@@ -116,7 +116,7 @@ def _summary_values(message: pb.RunRecord) -> dict[str, Any]:
         values["state"] = _STATES[message.state]
         values["outcome"] = _OUTCOMES[message.outcome]
     except KeyError as error:
-        raise _unknown_word(error.args[0]) from None
+        raise unknown_word(error.args[0]) from None
     values["origin"] = _ORIGINS.get(message.origin, Origin.IMPORTED)
     is_set = message.HasField
     for name, value in zip(_OPTIONAL, _optional_of(message), strict=True):
@@ -173,7 +173,7 @@ def failure_from_proto(message: pb.Failure) -> FailureReason:
     try:
         kind = FailureKind(message.kind)
     except ValueError:
-        raise _unknown_word(message.kind) from None
+        raise unknown_word(message.kind) from None
     return FailureReason(
         kind,
         message.message,
@@ -197,7 +197,7 @@ def transition_from_proto(message: pb.Transition) -> Transition:
     try:
         state = _STATES[message.state]
     except KeyError:
-        raise _unknown_word(message.state) from None
+        raise unknown_word(message.state) from None
     return Transition(state, message.at, message.reason, message.attempt)
 
 
@@ -241,7 +241,7 @@ def worker_from_proto(message: pb.Worker) -> WorkerInfo:
     )
 
 
-def _unknown_word(word: str) -> MosaicError:
+def unknown_word(word: str) -> MosaicError:
     return MosaicError(
         f"The daemon speaks of {word!r}, which this version does not know",
         hint="daemon and client differ in version: `mosaic daemon stop`; the next call renews it",

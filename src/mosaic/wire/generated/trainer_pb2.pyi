@@ -7,32 +7,38 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SubmitRunRequest(_message.Message):
-    __slots__ = ("config_json", "client_key", "dry_run", "consent")
+    __slots__ = ("config_json", "client_key", "dry_run", "consent", "install", "most_install_bytes")
     CONFIG_JSON_FIELD_NUMBER: _ClassVar[int]
     CLIENT_KEY_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     CONSENT_FIELD_NUMBER: _ClassVar[int]
+    INSTALL_FIELD_NUMBER: _ClassVar[int]
+    MOST_INSTALL_BYTES_FIELD_NUMBER: _ClassVar[int]
     config_json: str
     client_key: str
     dry_run: bool
     consent: str
-    def __init__(self, config_json: _Optional[str] = ..., client_key: _Optional[str] = ..., dry_run: _Optional[bool] = ..., consent: _Optional[str] = ...) -> None: ...
+    install: bool
+    most_install_bytes: int
+    def __init__(self, config_json: _Optional[str] = ..., client_key: _Optional[str] = ..., dry_run: _Optional[bool] = ..., consent: _Optional[str] = ..., install: _Optional[bool] = ..., most_install_bytes: _Optional[int] = ...) -> None: ...
 
 class SubmitRunResponse(_message.Message):
-    __slots__ = ("run_id", "created", "digest", "command", "preflight", "consent_lines")
+    __slots__ = ("run_id", "created", "digest", "command", "preflight", "consent_lines", "missing")
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     CREATED_FIELD_NUMBER: _ClassVar[int]
     DIGEST_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     PREFLIGHT_FIELD_NUMBER: _ClassVar[int]
     CONSENT_LINES_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
     run_id: str
     created: bool
     digest: str
     command: _containers.RepeatedScalarFieldContainer[str]
     preflight: _containers.RepeatedCompositeFieldContainer[PreflightResult]
     consent_lines: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, run_id: _Optional[str] = ..., created: _Optional[bool] = ..., digest: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., preflight: _Optional[_Iterable[_Union[PreflightResult, _Mapping]]] = ..., consent_lines: _Optional[_Iterable[str]] = ...) -> None: ...
+    missing: _containers.RepeatedCompositeFieldContainer[Venv]
+    def __init__(self, run_id: _Optional[str] = ..., created: _Optional[bool] = ..., digest: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., preflight: _Optional[_Iterable[_Union[PreflightResult, _Mapping]]] = ..., consent_lines: _Optional[_Iterable[str]] = ..., missing: _Optional[_Iterable[_Union[Venv, _Mapping]]] = ...) -> None: ...
 
 class PreflightResult(_message.Message):
     __slots__ = ("check", "ok", "message", "fix", "required")
@@ -921,3 +927,103 @@ class LogMatch(_message.Message):
     line_number: int
     line: str
     def __init__(self, run_id: _Optional[str] = ..., stream: _Optional[str] = ..., line_number: _Optional[int] = ..., line: _Optional[str] = ...) -> None: ...
+
+class ListBundlesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListBundlesResponse(_message.Message):
+    __slots__ = ("venvs",)
+    VENVS_FIELD_NUMBER: _ClassVar[int]
+    venvs: _containers.RepeatedCompositeFieldContainer[Venv]
+    def __init__(self, venvs: _Optional[_Iterable[_Union[Venv, _Mapping]]] = ...) -> None: ...
+
+class Venv(_message.Message):
+    __slots__ = ("name", "title", "about", "state", "accelerator", "python", "lock_hash", "path", "fetch_bytes", "disk_bytes", "shared_bytes", "installed_at", "used_at", "problem", "hint", "progress")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    ABOUT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    ACCELERATOR_FIELD_NUMBER: _ClassVar[int]
+    PYTHON_FIELD_NUMBER: _ClassVar[int]
+    LOCK_HASH_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    FETCH_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DISK_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHARED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    INSTALLED_AT_FIELD_NUMBER: _ClassVar[int]
+    USED_AT_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    title: str
+    about: str
+    state: str
+    accelerator: str
+    python: str
+    lock_hash: str
+    path: str
+    fetch_bytes: int
+    disk_bytes: int
+    shared_bytes: int
+    installed_at: float
+    used_at: float
+    problem: str
+    hint: str
+    progress: InstallProgress
+    def __init__(self, name: _Optional[str] = ..., title: _Optional[str] = ..., about: _Optional[str] = ..., state: _Optional[str] = ..., accelerator: _Optional[str] = ..., python: _Optional[str] = ..., lock_hash: _Optional[str] = ..., path: _Optional[str] = ..., fetch_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., shared_bytes: _Optional[int] = ..., installed_at: _Optional[float] = ..., used_at: _Optional[float] = ..., problem: _Optional[str] = ..., hint: _Optional[str] = ..., progress: _Optional[_Union[InstallProgress, _Mapping]] = ...) -> None: ...
+
+class InstallBundleRequest(_message.Message):
+    __slots__ = ("name", "accelerator", "from_folder", "most_bytes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ACCELERATOR_FIELD_NUMBER: _ClassVar[int]
+    FROM_FOLDER_FIELD_NUMBER: _ClassVar[int]
+    MOST_BYTES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    accelerator: str
+    from_folder: str
+    most_bytes: int
+    def __init__(self, name: _Optional[str] = ..., accelerator: _Optional[str] = ..., from_folder: _Optional[str] = ..., most_bytes: _Optional[int] = ...) -> None: ...
+
+class InstallProgress(_message.Message):
+    __slots__ = ("phase", "item", "done_bytes", "total_bytes", "fraction", "message", "hint")
+    PHASE_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    DONE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FRACTION_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
+    phase: str
+    item: str
+    done_bytes: int
+    total_bytes: int
+    fraction: float
+    message: str
+    hint: str
+    def __init__(self, phase: _Optional[str] = ..., item: _Optional[str] = ..., done_bytes: _Optional[int] = ..., total_bytes: _Optional[int] = ..., fraction: _Optional[float] = ..., message: _Optional[str] = ..., hint: _Optional[str] = ...) -> None: ...
+
+class BundleRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class CancelInstallResponse(_message.Message):
+    __slots__ = ("was_installing",)
+    WAS_INSTALLING_FIELD_NUMBER: _ClassVar[int]
+    was_installing: bool
+    def __init__(self, was_installing: _Optional[bool] = ...) -> None: ...
+
+class PruneBundlesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class PackBundleRequest(_message.Message):
+    __slots__ = ("install", "folder")
+    INSTALL_FIELD_NUMBER: _ClassVar[int]
+    FOLDER_FIELD_NUMBER: _ClassVar[int]
+    install: InstallBundleRequest
+    folder: str
+    def __init__(self, install: _Optional[_Union[InstallBundleRequest, _Mapping]] = ..., folder: _Optional[str] = ...) -> None: ...

@@ -194,6 +194,41 @@ class TrainerStub:
                 request_serializer=trainer__pb2.SearchLogsRequest.SerializeToString,
                 response_deserializer=trainer__pb2.LogMatch.FromString,
                 _registered_method=True)
+        self.ListBundles = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/ListBundles',
+                request_serializer=trainer__pb2.ListBundlesRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListBundlesResponse.FromString,
+                _registered_method=True)
+        self.InstallBundle = channel.unary_stream(
+                '/mosaic.trainer.v1.Trainer/InstallBundle',
+                request_serializer=trainer__pb2.InstallBundleRequest.SerializeToString,
+                response_deserializer=trainer__pb2.InstallProgress.FromString,
+                _registered_method=True)
+        self.CancelInstall = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/CancelInstall',
+                request_serializer=trainer__pb2.BundleRequest.SerializeToString,
+                response_deserializer=trainer__pb2.CancelInstallResponse.FromString,
+                _registered_method=True)
+        self.RemoveBundle = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/RemoveBundle',
+                request_serializer=trainer__pb2.BundleRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListBundlesResponse.FromString,
+                _registered_method=True)
+        self.PruneBundles = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/PruneBundles',
+                request_serializer=trainer__pb2.PruneBundlesRequest.SerializeToString,
+                response_deserializer=trainer__pb2.ListBundlesResponse.FromString,
+                _registered_method=True)
+        self.VerifyBundle = channel.unary_unary(
+                '/mosaic.trainer.v1.Trainer/VerifyBundle',
+                request_serializer=trainer__pb2.BundleRequest.SerializeToString,
+                response_deserializer=trainer__pb2.Venv.FromString,
+                _registered_method=True)
+        self.PackBundle = channel.unary_stream(
+                '/mosaic.trainer.v1.Trainer/PackBundle',
+                request_serializer=trainer__pb2.PackBundleRequest.SerializeToString,
+                response_deserializer=trainer__pb2.InstallProgress.FromString,
+                _registered_method=True)
 
 
 class TrainerServicer:
@@ -403,6 +438,54 @@ class TrainerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListBundles(self, request, context):
+        """Dependency bundles: venvs for workers and families of environments, see contracts/bundles.py.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def InstallBundle(self, request, context):
+        """Until it is over. An install goes on when its client goes away; asked for again, it is followed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelInstall(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveBundle(self, request, context):
+        """Refused while a run uses it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PruneBundles(self, request, context):
+        """Those that no run uses and whose lock is no longer the one of this installation.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyBundle(self, request, context):
+        """Reads every file of it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PackBundle(self, request, context):
+        """A folder, on the daemon's machine, from which it is installed without a network.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TrainerServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -565,6 +648,41 @@ def add_TrainerServicer_to_server(servicer, server):
                     servicer.SearchLogs,
                     request_deserializer=trainer__pb2.SearchLogsRequest.FromString,
                     response_serializer=trainer__pb2.LogMatch.SerializeToString,
+            ),
+            'ListBundles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBundles,
+                    request_deserializer=trainer__pb2.ListBundlesRequest.FromString,
+                    response_serializer=trainer__pb2.ListBundlesResponse.SerializeToString,
+            ),
+            'InstallBundle': grpc.unary_stream_rpc_method_handler(
+                    servicer.InstallBundle,
+                    request_deserializer=trainer__pb2.InstallBundleRequest.FromString,
+                    response_serializer=trainer__pb2.InstallProgress.SerializeToString,
+            ),
+            'CancelInstall': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelInstall,
+                    request_deserializer=trainer__pb2.BundleRequest.FromString,
+                    response_serializer=trainer__pb2.CancelInstallResponse.SerializeToString,
+            ),
+            'RemoveBundle': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveBundle,
+                    request_deserializer=trainer__pb2.BundleRequest.FromString,
+                    response_serializer=trainer__pb2.ListBundlesResponse.SerializeToString,
+            ),
+            'PruneBundles': grpc.unary_unary_rpc_method_handler(
+                    servicer.PruneBundles,
+                    request_deserializer=trainer__pb2.PruneBundlesRequest.FromString,
+                    response_serializer=trainer__pb2.ListBundlesResponse.SerializeToString,
+            ),
+            'VerifyBundle': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyBundle,
+                    request_deserializer=trainer__pb2.BundleRequest.FromString,
+                    response_serializer=trainer__pb2.Venv.SerializeToString,
+            ),
+            'PackBundle': grpc.unary_stream_rpc_method_handler(
+                    servicer.PackBundle,
+                    request_deserializer=trainer__pb2.PackBundleRequest.FromString,
+                    response_serializer=trainer__pb2.InstallProgress.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1431,6 +1549,195 @@ class Trainer:
             '/mosaic.trainer.v1.Trainer/SearchLogs',
             trainer__pb2.SearchLogsRequest.SerializeToString,
             trainer__pb2.LogMatch.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBundles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/ListBundles',
+            trainer__pb2.ListBundlesRequest.SerializeToString,
+            trainer__pb2.ListBundlesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def InstallBundle(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/InstallBundle',
+            trainer__pb2.InstallBundleRequest.SerializeToString,
+            trainer__pb2.InstallProgress.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelInstall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/CancelInstall',
+            trainer__pb2.BundleRequest.SerializeToString,
+            trainer__pb2.CancelInstallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveBundle(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/RemoveBundle',
+            trainer__pb2.BundleRequest.SerializeToString,
+            trainer__pb2.ListBundlesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PruneBundles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/PruneBundles',
+            trainer__pb2.PruneBundlesRequest.SerializeToString,
+            trainer__pb2.ListBundlesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyBundle(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/VerifyBundle',
+            trainer__pb2.BundleRequest.SerializeToString,
+            trainer__pb2.Venv.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PackBundle(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/mosaic.trainer.v1.Trainer/PackBundle',
+            trainer__pb2.PackBundleRequest.SerializeToString,
+            trainer__pb2.InstallProgress.FromString,
             options,
             channel_credentials,
             insecure,
