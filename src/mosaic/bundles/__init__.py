@@ -1,0 +1,1 @@
+"""Bundles of packages, their locks, and the venvs that are made from them."""

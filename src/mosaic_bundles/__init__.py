@@ -1,0 +1,1 @@
+"""The bundles that come with MOSAIC: definitions, requirements and locks. Data only."""
