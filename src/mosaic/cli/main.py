@@ -28,6 +28,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     without any, all are there.
     """
     from mosaic.cli.commands import (
+        bundles,
         catalogue,
         compare,
         control,
@@ -83,6 +84,7 @@ def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         keeping.add_pin_and_clean,
         keeping.add_archive_and_import,
         workers.add,
+        bundles.add,
         daemon.add_daemon,
         daemon.add_doctor,
     ):

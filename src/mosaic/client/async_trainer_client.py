@@ -56,7 +56,7 @@ from mosaic.client.streams import (
     Send,
     unique_names,
 )
-from mosaic.contracts.bundles import InstallProgress, InstallRequest, VenvInfo
+from mosaic.contracts.bundles import Accelerator, InstallProgress, InstallRequest, VenvInfo
 from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.metrics import LogMatch, MetricInfo, MetricSeries
@@ -403,9 +403,18 @@ class AsyncTrainerClient:
 
     # Bundles: venvs with what workers and families of environments need
 
-    async def bundles(self) -> list[VenvInfo]:
-        """What there is to be installed, and what became of it here."""
-        return await self._call(calls.bundles())
+    async def bundles(
+        self, names: Names = (), accelerator: Accelerator | None = None
+    ) -> list[VenvInfo]:
+        """What there is to be installed, or these alone, and what became of it here.
+
+        For this accelerator, by default the one of the daemon's machine.
+        """
+        return await self._call(calls.bundles(names, accelerator))
+
+    async def bundle_problems(self) -> list[str]:
+        """What is wrong with packages that bring bundles."""
+        return await self._call(calls.bundle_problems())
 
     def install_bundle(self, request: InstallRequest) -> AsyncGenerator[InstallProgress, None]:
         """How far it is, until it is DONE, FAILED or CANCELED; raises BundleError where it cannot
@@ -421,9 +430,9 @@ class AsyncTrainerClient:
         """What was removed; refused while a run uses it."""
         return await self._call(calls.remove_bundle(name))
 
-    async def prune_bundles(self) -> list[VenvInfo]:
-        """What was removed: venvs that no run uses and nothing would be started in any more."""
-        return await self._call(calls.prune_bundles())
+    async def prune_bundles(self, dry_run: bool = False) -> list[VenvInfo]:
+        """What was removed, or would be: venvs that no run uses and nothing starts in any more."""
+        return await self._call(calls.prune_bundles(dry_run))
 
     async def verify_bundle(self, name: str) -> VenvInfo:
         """Reads every file of it; BROKEN, with the problem, where one is not as installed."""

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from mosaic.contracts.bundles import VenvInfo
+from mosaic.contracts.bundles import Accelerator, VenvInfo
 from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.metrics import MetricInfo, MetricSeries
@@ -468,8 +468,18 @@ def get_recording(
     return Call("GetRecording", request, lambda answer: recording_from_proto(run_id, answer))
 
 
-def bundles() -> Call[list[VenvInfo]]:
-    return Call("ListBundles", pb.ListBundlesRequest(), _venvs, LONG_TIMEOUT_S)
+def bundles(names: Names = (), accelerator: Accelerator | None = None) -> Call[list[VenvInfo]]:
+    request = new_request(
+        pb.ListBundlesRequest,
+        names=[names] if isinstance(names, str) else list(names),
+        accelerator="" if accelerator is None else accelerator.value,
+    )
+    return Call("ListBundles", request, _venvs, LONG_TIMEOUT_S)
+
+
+def bundle_problems() -> Call[list[str]]:
+    request = pb.ListBundlesRequest()
+    return Call("ListBundles", request, lambda answer: list(answer.problems), LONG_TIMEOUT_S)
 
 
 def cancel_install(name: str) -> Call[bool]:
@@ -486,9 +496,9 @@ def remove_bundle(name: str) -> Call[list[VenvInfo]]:
     return Call("RemoveBundle", request, _venvs, LONG_TIMEOUT_S, is_repeatable=False)
 
 
-def prune_bundles() -> Call[list[VenvInfo]]:
-    request = pb.PruneBundlesRequest()
-    return Call("PruneBundles", request, _venvs, LONG_TIMEOUT_S, is_repeatable=False)
+def prune_bundles(dry_run: bool = False) -> Call[list[VenvInfo]]:
+    request = new_request(pb.PruneBundlesRequest, dry_run=dry_run)
+    return Call("PruneBundles", request, _venvs, LONG_TIMEOUT_S, is_repeatable=dry_run)
 
 
 def verify_bundle(name: str) -> Call[VenvInfo]:

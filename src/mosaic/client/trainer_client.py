@@ -55,7 +55,7 @@ from mosaic.client.streams import (
     Subscription,
     unique_names,
 )
-from mosaic.contracts.bundles import InstallProgress, InstallRequest, VenvInfo
+from mosaic.contracts.bundles import Accelerator, InstallProgress, InstallRequest, VenvInfo
 from mosaic.contracts.events import EpisodeSummary, MetricPoint, TrainingStep
 from mosaic.contracts.keeping import Deletion, RetentionPolicy, RetentionResult, TrashedRun
 from mosaic.contracts.metrics import LogMatch, MetricInfo, MetricSeries
@@ -382,9 +382,16 @@ class TrainerClient:
 
     # Bundles: venvs with what workers and families of environments need
 
-    def bundles(self) -> list[VenvInfo]:
-        """What there is to be installed, and what became of it here."""
-        return self._call(calls.bundles())
+    def bundles(self, names: Names = (), accelerator: Accelerator | None = None) -> list[VenvInfo]:
+        """What there is to be installed, or these alone, and what became of it here.
+
+        For this accelerator, by default the one of the daemon's machine.
+        """
+        return self._call(calls.bundles(names, accelerator))
+
+    def bundle_problems(self) -> list[str]:
+        """What is wrong with packages that bring bundles."""
+        return self._call(calls.bundle_problems())
 
     def install_bundle(self, request: InstallRequest) -> Generator[InstallProgress, None, None]:
         """How far it is, until it is DONE, FAILED or CANCELED; raises BundleError where it cannot
@@ -400,9 +407,9 @@ class TrainerClient:
         """What was removed; refused while a run uses it."""
         return self._call(calls.remove_bundle(name))
 
-    def prune_bundles(self) -> list[VenvInfo]:
-        """What was removed: venvs that no run uses and nothing would be started in any more."""
-        return self._call(calls.prune_bundles())
+    def prune_bundles(self, dry_run: bool = False) -> list[VenvInfo]:
+        """What was removed, or would be: venvs that no run uses and nothing starts in any more."""
+        return self._call(calls.prune_bundles(dry_run))
 
     def verify_bundle(self, name: str) -> VenvInfo:
         """Reads every file of it; BROKEN, with the problem, where one is not as installed."""

@@ -66,7 +66,7 @@ def _add_shared(parser: argparse.ArgumentParser, flags: PublishedFlags) -> None:
     parser.add_argument(
         "--worker", metavar="NAME", help="only for files, when several workers could load it"
     )
-    add_run_options(parser, "--extra", "--cuda", "--name", *FOLLOWING, "--yes")
+    add_run_options(parser, "--extra", "--cuda", "--name", *FOLLOWING, "--install", "--yes")
     add_worker_flags(parser, flags)
 
 
@@ -108,6 +108,7 @@ def resume(arguments: argparse.Namespace) -> int:
 
 
 def _submit(client: TrainerClient, arguments: argparse.Namespace, document: dict[str, Any]) -> int:
+    from mosaic.cli.shared.install_agreement import RunInstalls
     from mosaic.cli.shared.submission import submit_and_report
 
     return submit_and_report(
@@ -118,6 +119,7 @@ def _submit(client: TrainerClient, arguments: argparse.Namespace, document: dict
         as_json=arguments.json,
         at_end=None if arguments.json else lambda record: say_evaluation(record.paths),
         is_confirmed=arguments.yes,
+        installs=RunInstalls.of(arguments),
     )
 
 

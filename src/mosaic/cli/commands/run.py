@@ -52,12 +52,13 @@ def add_run(commands: Any) -> None:
     add_run_options(
         parser,
         *("--name", "--cpus", "--memory-mb", "--max-duration", "--priority", "--retries", "--env"),
-        *FOLLOWING,
+        *(*FOLLOWING, "--install", "--yes"),
     )
     parser.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.shared.install_agreement import RunInstalls
     from mosaic.cli.shared.submission import submit_and_report
     from mosaic.front.references import find_worker
 
@@ -69,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
             dry_run=arguments.dry_run,
             follow=not arguments.detach,
             as_json=arguments.json,
+            is_confirmed=arguments.yes,
+            installs=RunInstalls.of(arguments),
         )
 
 
@@ -113,14 +116,17 @@ def add_submit(commands: Any) -> None:
     )
     parser.add_argument("config", metavar="CONFIG.json", help="the file, or - for standard input")
     parser.add_argument("--wait", action="store_true", help="follow the run until it is over")
+    add_run_options(parser, "--env", "--dry-run", "--json", "--install")
     parser.add_argument(
-        "--yes", action="store_true", help="run what the config brings along without a question"
+        "--yes",
+        action="store_true",
+        help="ask nothing: run what the config brings along, and --install what is shown",
     )
-    add_run_options(parser, "--env", "--dry-run", "--json")
     parser.set_defaults(handler=submit)
 
 
 def submit(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.shared.install_agreement import RunInstalls
     from mosaic.cli.shared.submission import parse_environment, submit_and_report
 
     config = read_config(arguments.config)
@@ -143,6 +149,7 @@ def submit(arguments: argparse.Namespace) -> int:
             as_json=arguments.json,
             is_own=False,
             is_confirmed=arguments.yes,
+            installs=RunInstalls.of(arguments),
         )
 
 

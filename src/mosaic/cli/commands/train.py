@@ -89,7 +89,7 @@ def add(commands: Any, flags: PublishedFlags) -> None:
     add_run_options(
         parser,
         *("--extra", "--cuda", "--name", "--cpus", "--memory-mb", "--priority", "--retries"),
-        *("--env", *FOLLOWING, "--yes"),
+        *("--env", *FOLLOWING, "--install", "--yes"),
     )
     add_worker_flags(parser, flags)
     parser.set_defaults(handler=train)
@@ -113,6 +113,7 @@ def _train_one(
     algorithm: AlgorithmInfo,
     extras: Mapping[str, Any],
 ) -> int:
+    from mosaic.cli.shared.install_agreement import RunInstalls
     from mosaic.cli.shared.submission import submit_and_report
 
     cpus = arguments.cpus or algorithm.cpus
@@ -126,6 +127,7 @@ def _train_one(
         follow=not arguments.detach,
         as_json=arguments.json,
         is_confirmed=arguments.yes,
+        installs=RunInstalls.of(arguments),
     )
 
 
@@ -136,6 +138,7 @@ def _train_seeds(
     extras: Mapping[str, Any],
 ) -> int:
     from mosaic.cli.shared.following import follow_all
+    from mosaic.cli.shared.install_agreement import RunInstalls
     from mosaic.cli.shared.submission import say_warnings, submit_and_report, submit_with_consent
     from mosaic.front.training_config import parse_seeds
 
@@ -145,12 +148,19 @@ def _train_seeds(
         training_document(algorithm, arguments, extras, seed, cpus)
         for seed in parse_seeds(arguments.seeds)
     ]
+    installs = RunInstalls.of(arguments)
     if arguments.dry_run:
         return submit_and_report(
-            client, documents[0], dry_run=True, follow=False, as_json=arguments.json
+            client,
+            documents[0],
+            dry_run=True,
+            follow=False,
+            as_json=arguments.json,
+            installs=installs,
         )
     submissions = [
-        submit_with_consent(client, document, is_confirmed=arguments.yes) for document in documents
+        submit_with_consent(client, document, is_confirmed=arguments.yes, installs=installs)
+        for document in documents
     ]
     say_warnings(submissions[0])
     run_ids = [submission.run_id for submission in submissions]

@@ -31,6 +31,7 @@ def add(commands: Any, flags: PublishedFlags) -> None:
     add_run_options(
         parser,
         *("--name", "--cpus", "--memory-mb", "--cuda", "--max-duration", "--env", *FOLLOWING),
+        *("--install", "--yes"),
     )
     add_worker_flags(parser, flags)
     parser.add_argument(
@@ -40,6 +41,7 @@ def add(commands: Any, flags: PublishedFlags) -> None:
 
 
 def watch(arguments: argparse.Namespace) -> int:
+    from mosaic.cli.shared.install_agreement import RunInstalls
     from mosaic.cli.shared.submission import submit_and_report
     from mosaic.front.script_config import preview
 
@@ -54,6 +56,8 @@ def watch(arguments: argparse.Namespace) -> int:
             dry_run=arguments.dry_run,
             follow=not arguments.detach,
             as_json=arguments.json,
+            is_confirmed=arguments.yes,
+            installs=RunInstalls.of(arguments),
         )
 
 

@@ -52,6 +52,11 @@ def async_client_opener(
     return lambda: AsyncTrainerClient(address=address, token=token, tls=tls), True
 
 
+def is_remote(arguments: argparse.Namespace) -> bool:
+    """Whether the daemon is that of another home, or of another machine: paths are its own."""
+    return bool(os.environ.get(ADDRESS_VARIABLE)) and not arguments.home
+
+
 class _RemoteDaemon(NamedTuple):
     address: str
     token: str
@@ -60,7 +65,7 @@ class _RemoteDaemon(NamedTuple):
 
 def _remote_daemon(arguments: argparse.Namespace) -> _RemoteDaemon | None:
     address = os.environ.get(ADDRESS_VARIABLE)
-    if not address or arguments.home:
+    if not address or not is_remote(arguments):
         return None
     token_file = Path(os.environ.get(TOKEN_VARIABLE) or home_of(arguments).daemon_token)
     try:

@@ -56,7 +56,14 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--detach": {**_SWITCH, "help": "print the run's id and return"},
     "--dry-run": {**_SWITCH, "help": "check everything, start nothing"},
     "--json": {**_SWITCH, "help": "machine-readable output"},
-    "--yes": {**_SWITCH, "help": "run what an imported run brings along, too"},
+    "--install": {
+        **_SWITCH,
+        "help": "install what the run needs first; asks on a terminal, with the size",
+    },
+    "--yes": {
+        **_SWITCH,
+        "help": "ask nothing: run what an imported run brings along, and --install what is shown",
+    },
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mosaic.cli.shared.failures import INTERRUPTED
 from mosaic.cli.shared.following import follow_to_the_end, say_detached
+from mosaic.cli.shared.install_agreement import RunInstalls
 from mosaic.cli.shared.terminal import (
     confirmed,
     is_terminal,
@@ -23,7 +24,8 @@ from mosaic.cli.shared.terminal import (
     say_to_stderr,
 )
 from mosaic.contracts.consent import Consent, requested_consent
-from mosaic.errors import ConfigError, ConsentError, PreflightError
+from mosaic.errors import BundleError, ConfigError, ConsentError, PreflightError
+from mosaic.front.bundle_words import install_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,16 +63,21 @@ def submit_and_report(
     at_end: Callable[[RunRecord], None] | None = None,
     is_own: bool = True,
     is_confirmed: bool = False,
+    installs: RunInstalls | None = None,
 ) -> int:
     """`at_end` is called with the record of a run that was followed to its success.
 
     `is_own`: the person typed it, while a file may be somebody else's. `is_confirmed`: --yes.
     """
+    installs = installs or RunInstalls(as_json=as_json)
     if dry_run:
         unasked = None if is_own else ""
-        return say_dry_run(client.submit(config, dry_run=True, consent=unasked), as_json)
+        answer = client.submit(config, dry_run=True, consent=unasked, **installs.for_dry_run)
+        return say_dry_run(answer, as_json)
     try:
-        submission = submit_with_consent(client, config, is_own=is_own, is_confirmed=is_confirmed)
+        submission = submit_with_consent(
+            client, config, is_own=is_own, is_confirmed=is_confirmed, installs=installs
+        )
     except KeyboardInterrupt:
         say_to_stderr("\nInterrupted: `mosaic runs` says whether the run was started.")
         return INTERRUPTED
@@ -100,13 +107,22 @@ def submit_with_consent(
     *,
     is_own: bool = True,
     is_confirmed: bool = False,
+    installs: RunInstalls,
 ) -> Submission:
-    """What a person typed is asked about only where it goes on from an imported run."""
+    """What a person typed is asked about only where it goes on from an imported run, or needs what
+    is not installed."""
     unasked = None if is_own else ""
-    return with_consent(
-        lambda granted: client.submit(config, consent=granted[-1] if granted else unasked),
-        is_given=is_confirmed,
-    )
+
+    def submit(granted: Sequence[str]) -> Submission:
+        consent = granted[-1] if granted else unasked
+        return client.submit(config, consent=consent, **installs.agreed)
+
+    while True:
+        try:
+            return with_consent(submit, is_given=is_confirmed)
+        except BundleError as error:
+            looked = client.submit(config, dry_run=True, consent=unasked)
+            installs.ask(error, looked.missing)
 
 
 def say_dry_run(submission: Submission, as_json: bool) -> int:
@@ -116,6 +132,10 @@ def say_dry_run(submission: Submission, as_json: bool) -> int:
     else:
         say(printable(shlex.join(submission.command)))
         say_checks(submission.preflight)
+        if submission.missing:
+            say("  what is not installed yet:")
+            for info in submission.missing:
+                say(f"        {printable(install_words(info))}")
         if submission.consent is not None:
             say("  what did not come with this installation:")
             for line in submission.consent.lines:

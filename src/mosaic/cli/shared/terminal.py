@@ -85,12 +85,14 @@ def say_json(value: Any, indent: int | None = 2) -> None:
     say("\n".join(map(printable_json, text.split("\n"))))
 
 
-def confirmed(question: str) -> bool:
+def confirmed(question: str, *, yes_is_usual: bool = False) -> bool:
+    """`yes_is_usual`: Enter alone means yes; the end of the input never does."""
     try:
-        answer = input(colours_only(f"{question} [y/N] "))
+        answer = input(colours_only(f"{question} {'[Y/n]' if yes_is_usual else '[y/N]'} "))
     except EOFError:
         return False
-    return answer.strip().lower() in ("y", "yes")
+    word = answer.strip().lower()
+    return word in ("y", "yes") or (yes_is_usual and not word)
 
 
 def text_width(text: str) -> int:

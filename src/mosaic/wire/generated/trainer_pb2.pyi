@@ -929,14 +929,20 @@ class LogMatch(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., stream: _Optional[str] = ..., line_number: _Optional[int] = ..., line: _Optional[str] = ...) -> None: ...
 
 class ListBundlesRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("names", "accelerator")
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    ACCELERATOR_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    accelerator: str
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., accelerator: _Optional[str] = ...) -> None: ...
 
 class ListBundlesResponse(_message.Message):
-    __slots__ = ("venvs",)
+    __slots__ = ("venvs", "problems")
     VENVS_FIELD_NUMBER: _ClassVar[int]
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
     venvs: _containers.RepeatedCompositeFieldContainer[Venv]
-    def __init__(self, venvs: _Optional[_Iterable[_Union[Venv, _Mapping]]] = ...) -> None: ...
+    problems: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, venvs: _Optional[_Iterable[_Union[Venv, _Mapping]]] = ..., problems: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Venv(_message.Message):
     __slots__ = ("name", "title", "about", "state", "accelerator", "python", "lock_hash", "path", "fetch_bytes", "disk_bytes", "shared_bytes", "installed_at", "used_at", "problem", "hint", "progress")
@@ -1017,8 +1023,10 @@ class CancelInstallResponse(_message.Message):
     def __init__(self, was_installing: _Optional[bool] = ...) -> None: ...
 
 class PruneBundlesRequest(_message.Message):
-    __slots__ = ()
-    def __init__(self) -> None: ...
+    __slots__ = ("dry_run",)
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    dry_run: bool
+    def __init__(self, dry_run: _Optional[bool] = ...) -> None: ...
 
 class PackBundleRequest(_message.Message):
     __slots__ = ("install", "folder")

@@ -1,0 +1,124 @@
+"""Bundles in words: what one is, what is fetched for it, and how far an install is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from mosaic.contracts.bundles import (
+    Accelerator,
+    InstallPhase,
+    InstallProgress,
+    VenvInfo,
+    VenvState,
+)
+from mosaic.front.human import amount, duration, size
+
+_ACCELERATOR_WORDS = {Accelerator.CPU: "CPU", Accelerator.CUDA: "CUDA", Accelerator.ROCM: "ROCm"}
+# What is said of each phase before the package that it is about.
+_PHASE_WORDS = {
+    InstallPhase.WAITING: "waiting for another install",
+    InstallPhase.FETCHING: "fetching",
+    InstallPhase.BUILDING: "building",
+    InstallPhase.TESTING: "testing",
+    InstallPhase.DONE: "done",
+    InstallPhase.FAILED: "failed",
+    InstallPhase.CANCELED: "canceled",
+}
+# A guess from less than this would jump about.
+_LEAST_MEASURED_S = 2.0
+
+
+def accelerator_word(accelerator: Accelerator) -> str:
+    return _ACCELERATOR_WORDS[accelerator]
+
+
+def build_words(info: VenvInfo) -> str:
+    """Which build it is, or would be: `Python 3.11, CPU`."""
+    parts = [f"Python {info.python}" if info.python else "", accelerator_word(info.accelerator)]
+    return ", ".join(part for part in parts if part)
+
+
+def state_words(info: VenvInfo) -> str:
+    if info.state is VenvState.PRESENT:
+        return "comes with MOSAIC"
+    if info.state is VenvState.ABSENT:
+        return "not installed"
+    if info.state is VenvState.INSTALLING and info.progress is not None:
+        return f"installing, {info.progress.percent}"
+    return info.state.value
+
+
+def fetch_words(info: VenvInfo) -> str:
+    """How much would be fetched; empty where nothing would be."""
+    wants_it = info.state in (VenvState.ABSENT, VenvState.INSTALLING, VenvState.BROKEN)
+    return size(info.fetch_bytes) if wants_it and info.fetch_bytes else ""
+
+
+def disk_words(info: VenvInfo) -> str:
+    """What it takes, or is expected to take where it is not here yet."""
+    if not info.disk_bytes or info.state in (VenvState.PRESENT, VenvState.UNAVAILABLE):
+        return ""
+    return size(info.disk_bytes) if is_on_disk(info) else f"about {size(info.disk_bytes)}"
+
+
+def is_on_disk(info: VenvInfo) -> bool:
+    return info.state in (VenvState.INSTALLED, VenvState.BROKEN)
+
+
+def total_words(infos: Sequence[VenvInfo]) -> str:
+    """What all venvs take, and how much of it is in files that several of them hold."""
+    held = [info for info in infos if is_on_disk(info)]
+    if not held:
+        return "nothing is installed yet"
+    text = f"{amount(len(held), 'venv')}, {size(sum(info.disk_bytes for info in held))}"
+    if shared := sum(info.shared_bytes for info in held):
+        text += f"; {size(shared)} of it in files that several share, on disk once"
+    return text
+
+
+def install_words(info: VenvInfo, from_folder: str = "") -> str:
+    """What installing it does, before anybody agrees: what it is, and how much is fetched."""
+    title = f"{info.name}: {info.title}" if info.title else info.name
+    where = f"from {from_folder}, nothing is fetched" if from_folder else _to_fetch(info)
+    parts = [where, f"about {size(info.disk_bytes)} on disk" if info.disk_bytes else ""]
+    parts.append(build_words(info))
+    return f"{title} ({'; '.join(part for part in parts if part)})"
+
+
+def _to_fetch(info: VenvInfo) -> str:
+    return f"at most {size(info.fetch_bytes)} to fetch" if info.fetch_bytes else "nothing to fetch"
+
+
+def phase_words(progress: InstallProgress) -> str:
+    """What happens at this moment: `fetching numpy`."""
+    text = _PHASE_WORDS[progress.phase]
+    has_item = progress.item and progress.phase is not InstallPhase.WAITING
+    return f"{text} {progress.item}" if has_item else text
+
+
+def bytes_words(progress: InstallProgress) -> str:
+    if not progress.total_bytes:
+        return ""
+    return f"{size(progress.done_bytes)} of {size(progress.total_bytes)}"
+
+
+class TimeLeft:
+    """How long the fetching will take, from how fast it has been since somebody looks."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: tuple[float, int] | None = None
+
+    def words(self, progress: InstallProgress) -> str:
+        """`1 min 5 s left`; empty while nobody knows."""
+        if progress.phase is not InstallPhase.FETCHING:
+            return ""
+        now, done = self._clock(), progress.done_bytes
+        if self._began is None or done < self._began[1]:
+            self._began = (now, done)
+        since, done_then = self._began
+        if now - since < _LEAST_MEASURED_S or done <= done_then:
+            return ""
+        speed = (done - done_then) / (now - since)
+        return f"{duration(max(0, progress.total_bytes - done) / speed)} left"
