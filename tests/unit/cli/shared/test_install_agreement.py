@@ -55,7 +55,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
 
 
-def start(daemon: Daemon, **options: bool) -> str:
+def start(daemon: object, **options: bool) -> str:
     installs = RunInstalls(**options)
     client = cast(TrainerClient, daemon)
     return submit_with_consent(client, {}, installs=installs).run_id
@@ -162,7 +162,7 @@ def test_what_grew_between_question_and_answer_is_asked_about_again(
 
 
 def test_what_an_install_does_not_help_with_is_said_as_it_is() -> None:
-    class Stubborn(Daemon):
+    class Stubborn:
         def submit(self, config: Any, **options: Any) -> Submission:
             if options.get("dry_run"):
                 return Submission("", False, "", (), (), missing=(MISSING,))
@@ -180,9 +180,7 @@ def test_what_has_no_lock_is_not_offered() -> None:
     assert refused.value is REFUSED
 
 
-def test_several_runs_are_asked_about_once(
-    monkeypatch: pytest.MonkeyPatch, terminal: None
-) -> None:
+def test_several_runs_are_asked_about_once(monkeypatch: pytest.MonkeyPatch, terminal: None) -> None:
     asked = answering(monkeypatch, "y")
     daemon, installs = Daemon((MISSING,)), RunInstalls()
     for _ in range(3):

@@ -23,7 +23,7 @@ def interrupted() -> Iterator[InstallProgress]:
 def test_plain_lines_say_phase_share_and_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     assert follow_install([FETCHING, DONE], "learner", False, None) == 0
     out = capsys.readouterr().out
-    assert out.split() == "25 % fetching numpy 5.0 MB of 20.0 MB".split()
+    assert out.split() == ["25", "%", "fetching", "numpy", "5.0", "MB", "of", "20.0", "MB"]
 
 
 def test_a_phase_is_said_once_within_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
