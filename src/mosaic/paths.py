@@ -57,9 +57,19 @@ class Home:
         return self.trainer / "transfer"
 
     @property
+    def venvs(self) -> Path:
+        """Folder for the venvs of bundles; made with the first of them."""
+        return self.trainer / "venvs"
+
+    @property
     def quarantine(self) -> Path:
         """Folder for what the registry held and could not use; made when there is something."""
         return self.trainer / "quarantine"
+
+    @property
+    def venvs(self) -> Path:
+        """Folder of the venvs that bundles are installed into."""
+        return self.trainer / "venvs"
 
     @property
     def retention_settings(self) -> Path:

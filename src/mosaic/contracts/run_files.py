@@ -6,6 +6,8 @@ runs/<RUN>/
   telemetry.sqlite          what the daemon ingested from it
   logs/<worker>.stdout.log  logs/<worker>.stderr.log
   analytics.json
+  bundle-lock.txt           what the worker's venv was made from, where it has one
+  install.json              what may be installed for it while it waits
   recordings/attempt-<n>.rec  actions and keyframes, to simulate episodes again
   attempts/<n>/             one folder per attempt, owned by that attempt's run host
     lock  claim  live.json  exit.json  host.log  worker.token
@@ -69,6 +71,14 @@ class RunFiles(NamedTuple):
     @property
     def recordings(self) -> Path:
         return self.directory / "recordings"
+
+    @property
+    def bundle_lock(self) -> Path:
+        return self.directory / "bundle-lock.txt"
+
+    @property
+    def install_agreement(self) -> Path:
+        return self.directory / "install.json"
 
     def attempt(self, number: int) -> AttemptFiles:
         return AttemptFiles(self.directory / "attempts" / str(number))
