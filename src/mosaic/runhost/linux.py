@@ -16,9 +16,9 @@ def become_subreaper() -> bool:
     return bool(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when the thread that forked it ends."""
-    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+def die_with_parent(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
+    """Have the kernel signal this process when the thread that forked it ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, int(by), 0, 0, 0)
     # The parent may have died before the call above; then no signal will ever come.
     if os.getppid() != parent:
         os._exit(127)
