@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from mosaic import __version__
 from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.gui.services.async_bridge import AsyncBridge
+from mosaic.gui.services.bundle_keeper import BundleKeeper
 from mosaic.gui.services.feeds import Feeds
 from mosaic.gui.services.garbage import GarbageKeeper
 from mosaic.gui.services.run_actions import RunActions
@@ -61,6 +62,7 @@ class Application:
             commands=Commands(self.window, self.theme),
             settings=settings,
             run_actions=RunActions(self.state, self.bridge),
+            bundles=BundleKeeper(self.state, self.bridge),
             session=SessionKeeper(home, self.state, self.bridge),
         )
         self.window.fill(self.workbench)
@@ -75,6 +77,7 @@ class Application:
     def close(self) -> None:
         """Nothing of ours is left: no thread, timer, process or lease on a run's frames."""
         self.feeds.stop()
+        self.workbench.bundles.stop()
         self.workbench.session.close()
         self.window.close()
         self.bridge.close()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from mosaic.gui.services.async_bridge import AsyncBridge
+from mosaic.gui.services.bundle_keeper import BundleKeeper
 from mosaic.gui.services.run_actions import RunActions
 from mosaic.gui.services.session import SessionKeeper
 from mosaic.gui.state.workbench_state import WorkbenchState
@@ -111,4 +112,5 @@ class Workbench:
     commands: Commands
     settings: QSettings
     run_actions: RunActions
+    bundles: BundleKeeper
     session: SessionKeeper

@@ -117,3 +117,7 @@ def _maker(page: Page) -> Callable[[Workbench], StagePage]:
             from mosaic.gui.trash.page import TrashPage
 
             return TrashPage
+        case Page.BUNDLES:
+            from mosaic.gui.bundles.page import BundlesPage
+
+            return BundlesPage

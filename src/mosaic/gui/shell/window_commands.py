@@ -89,6 +89,13 @@ class WindowCommands:
         add, parts = self._workbench.commands.add, self._parts
         add("view.page.welcome", "Welcome", self._show_welcome, menu="View", icon="home-outline")
         add(
+            "view.page.bundles",
+            "Bundles",
+            self._show_bundles,
+            menu="View",
+            icon="package-variant-closed",
+        )
+        add(
             "view.page.full_screen",
             "Full screen render",
             parts.full_screen.toggle,
@@ -328,6 +335,9 @@ class WindowCommands:
 
     def _show_welcome(self) -> None:
         self._workbench.state.show_page(Page.WELCOME)
+
+    def _show_bundles(self) -> None:
+        self._workbench.state.show_bundles()
 
     def _show_doctor(self) -> None:
         self._workbench.state.show_page(Page.WELCOME)

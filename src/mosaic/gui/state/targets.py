@@ -25,6 +25,7 @@ class Page(StrEnum):
     REPLAY = "replay"
     COMPARE = "compare"
     TRASH = "trash"
+    BUNDLES = "bundles"
 
 
 class Operation(StrEnum):

@@ -12,6 +12,7 @@ from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.front.human import amount
 from mosaic.front.run_words import remarks_of
+from mosaic.gui.state.bundles_state import BundlesState
 from mosaic.gui.state.live_watch import LiveWatch
 from mosaic.gui.state.notices import ConsentQuestion, Notice
 from mosaic.gui.state.runs_state import RunColours, RunsState
@@ -67,6 +68,7 @@ class WorkbenchState:
         self._compared_groups: dict[str, str] = {}
         self._are_seeds_apart = False
         self.live = LiveWatch()
+        self.bundles = BundlesState()
         self.runs.removed.connect(self._on_runs_removed)
 
     # What the daemon says
@@ -162,7 +164,7 @@ class WorkbenchState:
         is_other_replay = self.replay is None or self.replay.run_id != selection[0]
         if self.page is Page.REPLAY:
             return is_other_replay
-        return self.page in (Page.COMPARE, Page.TRASH)
+        return self.page in (Page.COMPARE, Page.TRASH, Page.BUNDLES)
 
     def colour_seeds_apart(self, is_apart: bool) -> None:
         """Runs of one group have one colour, unless their curves are drawn one by one."""
@@ -198,7 +200,7 @@ class WorkbenchState:
 
     def leave_page(self) -> bool:
         """Back to the selected run; False where the page is none that one comes back from."""
-        if self.page not in (Page.REPLAY, Page.COMPARE, Page.TRASH):
+        if self.page not in (Page.REPLAY, Page.COMPARE, Page.TRASH, Page.BUNDLES):
             return False
         self.show_page(Page.LIVE if self.selection else Page.WELCOME)
         return True
@@ -214,6 +216,11 @@ class WorkbenchState:
     def compare(self, run_ids: Iterable[str]) -> None:
         self.compared = tuple(run_ids)
         self.show_page(Page.COMPARE)
+
+    def show_bundles(self, name: str = "") -> None:
+        """`name`: of the one that somebody wants to see."""
+        self.bundles.asked_name = name
+        self.show_page(Page.BUNDLES)
 
     def ask_form(self, target: FormTarget) -> None:
         self.form_asked.emit(target)

@@ -1,0 +1,1 @@
+"""Bundles as rows, sentences and plans. Pure."""

@@ -1,0 +1,209 @@
+"""BundleKeeper: what is done with bundles, and what is known of them, whichever page is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QTimer
+
+from mosaic.contracts.bundles import InstallPhase, InstallProgress, InstallRequest, VenvInfo
+from mosaic.errors import BundleError, MosaicError
+from mosaic.front.human import amount, size
+from mosaic.gui.services.async_bridge import AsyncBridge, Task
+from mosaic.gui.state.bundles_state import BundlesState
+from mosaic.gui.state.notices import Notice, Severity, notice_of, sentence_of
+from mosaic.gui.state.targets import Page
+from mosaic.gui.state.workbench_state import Connection, WorkbenchState
+
+# Somebody else may install something, in a terminal for example; often only while it is seen.
+_SLOW_MS, _FAST_MS = 5000, 1000
+
+
+class BundleKeeper(QObject):
+    def __init__(self, state: WorkbenchState, bridge: AsyncBridge) -> None:
+        super().__init__()
+        self._state, self._bridge = state, bridge
+        self._asking: Task | None = None
+        self._installs: dict[str, Task] = {}
+        self._requests: dict[str, InstallRequest] = {}
+        self._is_watched = False
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._on_due)
+        state.connection_changed.connect(self._on_connection_changed)
+        state.bundles.changed.connect(self._pace)
+
+    @property
+    def bundles(self) -> BundlesState:
+        return self._state.bundles
+
+    def stop(self) -> None:
+        """Installs go on in the daemon; nobody here follows them any more."""
+        self._timer.stop()
+        for task in (self._asking, *self._installs.values()):
+            if task is not None:
+                task.cancel()
+        self._installs.clear()
+
+    def watch(self, is_watched: bool) -> None:
+        """While somebody looks at the list it is kept as new as it can be."""
+        self._is_watched = is_watched
+        if is_watched:
+            self.refresh()
+        self._pace()
+
+    def refresh(self) -> None:
+        """The list as it is now: an answer to an older question could be older than that."""
+        if self._asking is not None:
+            self._asking.cancel()
+        self._asking = self._bridge.ask(
+            lambda client: client.bundles(),
+            self.bundles.set_listed,
+            lambda error: self.bundles.set_problem(sentence_of(error)),
+        )
+
+    # What a person does
+
+    def install(self, request: InstallRequest) -> None:
+        """Asked for twice, it is done once."""
+        name = request.name
+        if name in self._installs:
+            return
+        self._requests[name] = request
+        self.bundles.show_progress(name, InstallProgress(InstallPhase.WAITING))
+        last: list[InstallProgress] = []
+
+        def arrived(batch: list[InstallProgress]) -> None:
+            last[:] = batch[-1:]
+            if not last[0].is_over:
+                self.bundles.show_progress(name, last[0])
+
+        def ended() -> None:
+            over = last[0] if last and last[0].is_over else _unknown_end(name)
+            self._end(name, over)
+
+        self._installs[name] = self._bridge.follow(
+            lambda client: client.install_bundle(request),
+            arrived,
+            ended,
+            lambda error: self._end(name, _failed(error)),
+        )
+
+    def last_request(self, name: str) -> InstallRequest | None:
+        """What was agreed to here, for another attempt."""
+        return self._requests.get(name)
+
+    def cancel(self, name: str) -> None:
+        """An install that is canceled says so at its own end."""
+        self._bridge.ask(
+            lambda client: client.cancel_install(name), lambda _: self.refresh(), self._say_error
+        )
+
+    def remove(self, name: str) -> None:
+        self._bridge.ask(
+            lambda client: client.remove_bundle(name), self._on_removed, self._say_error
+        )
+
+    def prune(self) -> None:
+        self._bridge.ask(lambda client: client.prune_bundles(), self._on_removed, self._say_error)
+
+    def verify(self, name: str, done: Callable[[], None]) -> None:
+        """Reads every file of it, which takes a while; `done` in any case."""
+
+        def tell(info: VenvInfo) -> None:
+            self.bundles.put(info)
+            if not info.problem:
+                text = f"{info.title or name}: every file is as it was installed"
+                self._state.say(Notice(text, Severity.GOOD))
+            done()
+
+        def failed(error: MosaicError) -> None:
+            self._say_error(error)
+            done()
+
+        self._bridge.ask(lambda client: client.verify_bundle(name), tell, failed)
+
+    # What comes of it
+
+    def _end(self, name: str, last: InstallProgress) -> None:
+        self._installs.pop(name, None)
+        info = self.bundles.info(name)
+        title = info.title if info is not None and info.title else name
+        self.bundles.end_install(name, last)
+        self.refresh()
+        if last.phase is InstallPhase.DONE:
+            self._state.say(Notice(f"{title} is installed", Severity.GOOD))
+            self._ask_workers()
+        elif last.phase is InstallPhase.CANCELED:
+            self._state.say(Notice(f"The install of {title} was canceled; nothing of it is left"))
+        elif self._state.page is not Page.BUNDLES:  # there it stands beside the bundle
+            self._say_failure(name, title, last)
+
+    def _say_failure(self, name: str, title: str, last: InstallProgress) -> None:
+        text = f"{title} was not installed: {last.message[:1].lower()}{last.message[1:]}"
+        self._state.say(
+            Notice(
+                text,
+                Severity.BAD,
+                action=lambda: self._state.show_bundles(name),
+                action_text="Show",
+                seconds=0,
+            )
+        )
+
+    def _ask_workers(self) -> None:
+        """Some of them may be ready now."""
+        self._bridge.ask(
+            lambda client: client.workers(refresh=True), self._state.set_workers, lambda _: None
+        )
+
+    def _on_removed(self, removed: list[VenvInfo]) -> None:
+        freed = size(sum(info.disk_bytes - info.shared_bytes for info in removed))
+        if not removed:
+            text = "There is nothing to remove: every venv belongs to this installation"
+            self._state.say(Notice(text))
+        else:
+            only = removed[0].title or removed[0].name
+            what = only if len(removed) == 1 else amount(len(removed), "venv")
+            self._state.say(Notice(f"{what} removed, {freed} freed", Severity.GOOD))
+            self._ask_workers()
+        self.refresh()
+
+    def _say_error(self, error: MosaicError) -> None:
+        self._state.say(notice_of(error))
+        self.refresh()
+
+    # How often it is asked
+
+    def _on_connection_changed(self, connection: str) -> None:
+        if connection == Connection.ONLINE.value:
+            self.refresh()
+        self._pace()
+
+    def _on_due(self) -> None:
+        """However slow the answers are, each is waited for."""
+        if self._asking is None or self._asking.is_done:
+            self.refresh()
+
+    def _pace(self) -> None:
+        is_online = self._state.connection is Connection.ONLINE
+        others = set(self.bundles.installing) - set(self._installs)
+        if not is_online or not (self._is_watched or others):
+            self._timer.stop()
+            return
+        interval = _FAST_MS if others else _SLOW_MS
+        if not self._timer.isActive() or self._timer.interval() != interval:
+            self._timer.start(interval)
+
+
+def _failed(error: MosaicError) -> InstallProgress:
+    return InstallProgress(InstallPhase.FAILED, message=error.message, hint=error.hint)
+
+
+def _unknown_end(name: str) -> InstallProgress:
+    return _failed(
+        BundleError(
+            f"The daemon did not say how the install of {name} ended",
+            hint="look at its state again in a moment, or try again",
+            bundle=name,
+        )
+    )
