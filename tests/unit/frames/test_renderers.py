@@ -19,9 +19,10 @@ ROOMS = [Room(1, 1), Room(2, 1), Room(1, 9), Room(80, 23), Room(80, 23, (9, 18))
 def test_any_picture_fits_into_any_room(style: str, size: tuple[int, int]) -> None:
     renderer = renderer_for(style, {})
     for room in ROOMS:
-        pixels = os.urandom(size[0] * size[1] * 3)
-        # Only what changes is drawn: all colours are far from those before.
-        for content in (pixels, bytes((value + 128) % 256 for value in pixels)):
+        # Only what changes is drawn: a dark picture, then a bright one, so that all colours are far
+        # from those before, also where a whole picture becomes one cell.
+        dark = bytes(value % 100 for value in os.urandom(size[0] * size[1] * 3))
+        for content in (dark, bytes(value + 150 for value in dark)):
             picture = Picture(*size, content)
             drawing = renderer.draw(picture, room)
             assert 1 <= drawing.rows <= room.rows
