@@ -116,12 +116,7 @@ def add_submit(commands: Any) -> None:
     )
     parser.add_argument("config", metavar="CONFIG.json", help="the file, or - for standard input")
     parser.add_argument("--wait", action="store_true", help="follow the run until it is over")
-    add_run_options(parser, "--env", "--dry-run", "--json", "--install")
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="ask nothing: run what the config brings along, and --install what is shown",
-    )
+    add_run_options(parser, "--env", "--dry-run", "--json", "--install", "--yes")
     parser.set_defaults(handler=submit)
 
 

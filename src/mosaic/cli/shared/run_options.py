@@ -60,10 +60,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         **_SWITCH,
         "help": "install what the run needs first; asks on a terminal, with the size",
     },
-    "--yes": {
-        **_SWITCH,
-        "help": "ask nothing: run what an imported run brings along, and --install what is shown",
-    },
+    "--yes": {**_SWITCH, "help": "do not ask: what is shown is agreed to"},
 }
 
 
