@@ -67,11 +67,6 @@ class Home:
         return self.trainer / "quarantine"
 
     @property
-    def venvs(self) -> Path:
-        """Folder of the venvs that bundles are installed into."""
-        return self.trainer / "venvs"
-
-    @property
     def retention_settings(self) -> Path:
         return self.root / "retention.toml"
 
