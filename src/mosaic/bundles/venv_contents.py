@@ -6,16 +6,21 @@ import base64
 import contextlib
 import csv
 import hashlib
+import io
 import os
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from mosaic.bundles.locks import LockedPackage
+from mosaic.files import atomic_write
 
 _DIST_INFOS = "lib/python*/site-packages/*.dist-info"
+# Of programs that are no scripts, nothing is rewritten.
+_LARGEST_SCRIPT = 2**20
 
 
 def missing_packages(venv: Path, packages: Iterable[LockedPackage]) -> list[LockedPackage]:
@@ -67,8 +72,45 @@ def _file_problem(venv: Path, file: Path, recorded: str) -> Iterator[str]:
     except (OSError, ValueError) as error:
         yield f"{shown} cannot be read: {error}"
     else:
-        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != expected:
+        if _digest(digest) != expected:
             yield f"{shown} was changed"
+
+
+def retarget(venv: Path, final: Path) -> None:
+    """Have scripts and settings name the place the venv is about to be renamed to.
+
+    Files are replaced, never written into: they may be links to those in a cache.
+    """
+    old, new = os.fsencode(venv), os.fsencode(final)
+    changed = {}
+    for file in (venv / "pyvenv.cfg", *sorted((venv / "bin").iterdir())):
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_SCRIPT:
+            continue
+        data = file.read_bytes()
+        if old in data:
+            changed[file.resolve()] = data.replace(old, new)
+            atomic_write(file, changed[file.resolve()], stat.S_IMODE(file.stat().st_mode))
+    if changed:
+        for record in venv.glob(f"{_DIST_INFOS}/RECORD"):
+            _correct_record(record, changed)
+
+
+def _correct_record(record: Path, changed: Mapping[Path, bytes]) -> None:
+    lines = list(csv.reader(record.read_text(encoding="utf-8").splitlines()))
+    is_other = False
+    for line in lines:
+        data = changed.get((record.parent.parent / line[0]).resolve()) if line else None
+        if data is not None and len(line) == 3 and line[1]:
+            line[1:] = [f"sha256={_digest(hashlib.sha256(data).digest())}", str(len(data))]
+            is_other = True
+    if is_other:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(lines)
+        atomic_write(record, text.getvalue().encode(), stat.S_IMODE(record.stat().st_mode))
+
+
+def _digest(digest: bytes) -> str:
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def disk_bytes(folder: Path) -> int:
