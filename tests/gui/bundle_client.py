@@ -7,7 +7,13 @@ import dataclasses
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
-from mosaic.contracts.bundles import InstallPhase, InstallProgress, InstallRequest, VenvInfo
+from mosaic.contracts.bundles import (
+    Accelerator,
+    InstallPhase,
+    InstallProgress,
+    InstallRequest,
+    VenvInfo,
+)
 from mosaic.contracts.bundles import VenvState as State
 from mosaic.contracts.check_result import CheckResult
 from mosaic.contracts.run_record import RunRecord
@@ -32,6 +38,7 @@ class SampleDaemon:
         self.workers_found: list[WorkerInfo] = []
         self.in_use: dict[str, str] = {}  # by the name of a run
         self.pruned: list[VenvInfo] = []
+        self.builds: list[VenvInfo] = []  # for other accelerators
         self.problem: MosaicError | None = None
         self.needs: Callable[[dict[str, Any]], list[VenvInfo]] = lambda _: []
 
@@ -49,10 +56,20 @@ class SampleDaemon:
     async def close(self) -> None:
         pass
 
-    async def bundles(self) -> list[VenvInfo]:
+    async def bundles(
+        self, names: Sequence[str] = (), accelerator: Accelerator | None = None
+    ) -> list[VenvInfo]:
         if self.problem is not None:
             raise self.problem
-        return list(self.infos)
+        found = [item for item in self.infos if not names or item.name in names]
+        if accelerator is None:
+            return found
+        others = [item for item in self.builds if item.name in names]
+        alike = [item for item in [*found, *others] if item.accelerator is accelerator]
+        nowhere = dataclasses.replace(
+            found[0], state=State.UNAVAILABLE, lock_hash="", problem=f"None for {accelerator}"
+        )
+        return alike or [nowhere]
 
     async def install_bundle(
         self, request: InstallRequest
@@ -84,7 +101,7 @@ class SampleDaemon:
         self.state(name, state=State.ABSENT, installed_at=None, used_at=None)
         return gone
 
-    async def prune_bundles(self) -> list[VenvInfo]:
+    async def prune_bundles(self, dry_run: bool = False) -> list[VenvInfo]:
         return self.pruned
 
     async def verify_bundle(self, name: str) -> VenvInfo:

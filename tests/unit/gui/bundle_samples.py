@@ -27,6 +27,7 @@ def info(name: str = "learner", **changes: Any) -> VenvInfo:
         about=f"Somebody wants {name} to train something",
         state=VenvState.ABSENT,
         python="3.11",
+        lock_hash="cpu",
         fetch_bytes=212 * MB,
         disk_bytes=640 * MB,
     )
@@ -73,12 +74,6 @@ def shelf() -> list[VenvInfo]:
             about="Pong, Breakout and 100 other games, from pixels",
         ),
         info("jax", title="JAX", about="Environments and learners compiled for the accelerator"),
-        dataclasses.replace(
-            info("jax", title="JAX", about="Environments compiled for the accelerator"),
-            accelerator=Accelerator.CUDA,
-            fetch_bytes=2_900 * MB,
-            disk_bytes=7_200 * MB,
-        ),
         installed(
             "old_scripts",
             title="Scripts of old",
@@ -98,3 +93,9 @@ def shelf() -> list[VenvInfo]:
             hint="use a Python 3.11 or 3.12 for MOSAIC",
         ),
     ]
+
+
+def other_builds() -> list[VenvInfo]:
+    """For an accelerator that is not the one of this machine."""
+    jax = info("jax", title="JAX", accelerator=Accelerator.CUDA, lock_hash="cuda")
+    return [dataclasses.replace(jax, fetch_bytes=2_900 * MB, disk_bytes=7_200 * MB)]

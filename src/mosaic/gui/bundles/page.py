@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from mosaic.contracts.bundles import Accelerator, InstallRequest
+from mosaic.contracts.bundles import Accelerator, InstallRequest, VenvInfo
 from mosaic.front.bundle_words import total_words
 from mosaic.gui.bundles.card import BundleCard
 from mosaic.gui.bundles.model.card import PRIMARY, BundleAction, card_of
@@ -29,7 +29,7 @@ from mosaic.gui.bundles.model.plans import (
     removal_plan,
     variant_of,
 )
-from mosaic.gui.bundles.model.rows import found, leading, rows_of, summary
+from mosaic.gui.bundles.model.rows import found, rows_of, summary
 from mosaic.gui.bundles.sheet import PlanSheet
 from mosaic.gui.bundles.table import BundleTable
 from mosaic.gui.services.workbench import Workbench
@@ -176,12 +176,20 @@ class BundlesPage(StagePage):
             case BundleAction.VERIFY:
                 self._verify(name)
             case BundleAction.REMOVE:
-                self._open_sheet(removal_plan(leading(self._bundles.variants(name))[0]))
-                self.sheet.no.setFocus()  # Return means no
+                info = self._bundles.info(name)
+                assert info is not None  # it has a card
+                self._ask_harm(removal_plan(info))
 
     def ask_to_prune(self) -> None:
-        self._open_sheet(prune_plan())
-        self.sheet.no.setFocus()
+        self._keeper.look_to_prune(self._on_prunable)
+
+    def _on_prunable(self, infos: list[VenvInfo]) -> None:
+        if self._is_open:
+            self._ask_harm(prune_plan(infos))
+
+    def _ask_harm(self, plan: Plan) -> None:
+        self._open_sheet(plan)
+        self.sheet.no.setFocus()  # Return means no
 
     def _perform_first(self) -> None:
         wanted = next((action for action in self.card.possible if action in PRIMARY), None)
@@ -221,19 +229,18 @@ class BundlesPage(StagePage):
             self._ask_to_install(self.sheet.plan.request.name, Accelerator(value))
 
     def _on_agreed(self, plan: Plan) -> None:
-        name = self.table.chosen
         self._close_sheet()
         if plan.request is not None:
             self._keeper.install(plan.request)
-        elif plan == prune_plan():
+        elif plan.removed:
+            self._keeper.remove(plan.removed)
+        else:
             self._keeper.prune()
-        elif name:
-            self._keeper.remove(name)
 
     def _retry(self, name: str) -> None:
         """What was agreed to before is agreed to still, unless it is more by now."""
         last = self._keeper.last_request(name)
-        info = next(iter(self._bundles.variants(name)), None)
+        info = self._bundles.info(name)
         if last is not None and info is not None and _covers(last, info.fetch_bytes):
             self._keeper.install(last)
         else:
@@ -268,8 +275,8 @@ class BundlesPage(StagePage):
             self._wanted = ""
         elif shown and not self.table.choose(chosen):
             self.table.choose(shown[0].name)
-        self.subtitle.setText(summary(infos, len(shown)))
-        self.subtitle.setToolTip(total_words(infos))
+        self.subtitle.setText(summary(infos, len(shown), self._bundles.left_over))
+        self.subtitle.setToolTip(total_words([*infos, *self._bundles.left_over]))
         self._show_message(bool(infos), bool(shown))
         self._stack.setCurrentWidget(self.table if shown else self.message)
         is_online = self._workbench.state.connection is Connection.ONLINE
@@ -291,11 +298,13 @@ class BundlesPage(StagePage):
 
     def _show_below(self) -> None:
         name = self.table.chosen
-        info = next(iter(leading(self._bundles.variants(name))), None)
+        info = self._bundles.info(name)
         if info is not None:
             is_online = self._workbench.state.connection is Connection.ONLINE
             self.card.show_bundle(card_of(info), is_online)
             self.card.show_busy(self._verifying == name)
+            if self._is_open and is_online and PRIMARY.intersection(self.card.possible):
+                self._keeper.ask_variants(name)
         is_asking = self.sheet.plan is not None
         self.sheet.setVisible(is_asking)
         self.card.setVisible(not is_asking and info is not None)

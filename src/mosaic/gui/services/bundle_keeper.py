@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer
 
-from mosaic.contracts.bundles import InstallPhase, InstallProgress, InstallRequest, VenvInfo
+from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.bundles import (
+    Accelerator,
+    InstallPhase,
+    InstallProgress,
+    InstallRequest,
+    VenvInfo,
+)
 from mosaic.errors import BundleError, MosaicError
 from mosaic.front.human import amount, size
 from mosaic.gui.services.async_bridge import AsyncBridge, Task
@@ -24,6 +32,8 @@ class BundleKeeper(QObject):
         super().__init__()
         self._state, self._bridge = state, bridge
         self._asking: Task | None = None
+        self._comparing: Task | None = None
+        self._compared = ""
         self._installs: dict[str, Task] = {}
         self._requests: dict[str, InstallRequest] = {}
         self._is_watched = False
@@ -39,7 +49,7 @@ class BundleKeeper(QObject):
     def stop(self) -> None:
         """Installs go on in the daemon; nobody here follows them any more."""
         self._timer.stop()
-        for task in (self._asking, *self._installs.values()):
+        for task in (self._asking, self._comparing, *self._installs.values()):
             if task is not None:
                 task.cancel()
         self._installs.clear()
@@ -59,6 +69,26 @@ class BundleKeeper(QObject):
             lambda client: client.bundles(),
             self.bundles.set_listed,
             lambda error: self.bundles.set_problem(sentence_of(error)),
+        )
+
+    def ask_variants(self, name: str) -> None:
+        """What it would take for each accelerator; asked once for each list."""
+        is_asked = self._compared == name and self._comparing and not self._comparing.is_done
+        if self.bundles.has_variants(name) or is_asked:
+            return
+
+        async def ask(client: AsyncTrainerClient) -> list[VenvInfo]:
+            found = await client.bundles([name])
+            for accelerator in Accelerator:
+                builds = await client.bundles([name], accelerator)
+                found += [replace(item, accelerator=accelerator) for item in builds]
+            return found
+
+        if self._comparing is not None:
+            self._comparing.cancel()
+        self._compared = name
+        self._comparing = self._bridge.ask(
+            ask, lambda found: self.bundles.set_variants(name, found), lambda _: None
         )
 
     # What a person does
@@ -102,6 +132,17 @@ class BundleKeeper(QObject):
         self._bridge.ask(
             lambda client: client.remove_bundle(name), self._on_removed, self._say_error
         )
+
+    def look_to_prune(self, done: Callable[[list[VenvInfo]], None]) -> None:
+        """`done` with what pruning would remove, where there is something."""
+
+        def tell(infos: list[VenvInfo]) -> None:
+            if infos:
+                done(infos)
+            else:
+                self._on_removed(infos)
+
+        self._bridge.ask(lambda client: client.prune_bundles(dry_run=True), tell, self._say_error)
 
     def prune(self) -> None:
         self._bridge.ask(lambda client: client.prune_bundles(), self._on_removed, self._say_error)
@@ -157,7 +198,7 @@ class BundleKeeper(QObject):
         )
 
     def _on_removed(self, removed: list[VenvInfo]) -> None:
-        freed = size(sum(info.disk_bytes - info.shared_bytes for info in removed))
+        freed = size(sum(max(0, info.disk_bytes - info.shared_bytes) for info in removed))
         if not removed:
             text = "There is nothing to remove: every venv belongs to this installation"
             self._state.say(Notice(text))

@@ -18,6 +18,8 @@ class BundlesState:
         self.problem = ""  # why the list cannot be read now
         self.asked_name = ""  # the one that somebody wants to see
         self._listed: tuple[VenvInfo, ...] = ()
+        # By name, with one for each accelerator it can be installed for.
+        self._variants: dict[str, tuple[VenvInfo, ...]] = {}
         # Of installs that are followed here, by name; the daemon's list is a little older.
         self._progress: dict[str, InstallProgress] = {}
         # The last words of an install that failed, until it is tried again.
@@ -25,20 +27,39 @@ class BundlesState:
 
     @property
     def infos(self) -> tuple[VenvInfo, ...]:
-        """As they are now, in the order of the daemon's list."""
-        return tuple(map(self._as_it_is, self._listed))
+        """As they are now, one for each name, in the order of the daemon's list."""
+        return tuple(map(self._as_it_is, self._first.values()))
+
+    @property
+    def left_over(self) -> tuple[VenvInfo, ...]:
+        """On disk beside those: of older locks, or of an accelerator that is not the chosen one."""
+        first = self._first
+        return tuple(item for item in self._listed if first[item.name] is not item)
 
     def info(self, name: str) -> VenvInfo | None:
-        """Where there is one for several accelerators, the first: what suits this machine."""
-        found = next((item for item in self._listed if item.name == name), None)
+        found = self._first.get(name)
         return None if found is None else self._as_it_is(found)
 
     def variants(self, name: str) -> tuple[VenvInfo, ...]:
-        """One for each accelerator that it can be installed for."""
-        return tuple(self._as_it_is(item) for item in self._listed if item.name == name)
+        """One for each accelerator, where that has been asked; the first suits this machine."""
+        info = self.info(name)
+        known = self._variants.get(name, ())
+        return known or (() if info is None else (info,))
 
     def is_usable(self, name: str) -> bool:
-        return any(item.is_usable for item in self.variants(name))
+        info = self.info(name)
+        return info is not None and info.is_usable
+
+    @property
+    def usable(self) -> frozenset[str]:
+        return frozenset(item.name for item in self.infos if item.is_usable)
+
+    @property
+    def _first(self) -> dict[str, VenvInfo]:
+        found: dict[str, VenvInfo] = {}
+        for item in self._listed:
+            found.setdefault(item.name, item)
+        return found
 
     @property
     def installing(self) -> tuple[str, ...]:
@@ -53,9 +74,22 @@ class BundlesState:
         is_same = (listed, failures) == (self._listed, self._failures)
         if is_same and self.is_listed and not self.problem:
             return
+        if listed != self._listed:
+            self._variants.clear()  # sizes may be others now
         self._listed, self._failures = listed, failures
         self.is_listed, self.problem = True, ""
         self.changed.emit()
+
+    def set_variants(self, name: str, infos: Iterable[VenvInfo]) -> None:
+        """Builds that are the same for several accelerators count once."""
+        builds: dict[str, VenvInfo] = {}
+        for item in infos:
+            builds.setdefault(item.lock_hash or item.accelerator, item)
+        self._variants[name] = tuple(builds.values())
+        self.changed.emit()
+
+    def has_variants(self, name: str) -> bool:
+        return name in self._variants
 
     def set_problem(self, problem: str) -> None:
         """What was listed before is still shown: it is more than nothing."""

@@ -22,6 +22,7 @@ from tests.unit.gui.bundle_samples import (
     gone_wrong,
     info,
     installed,
+    other_builds,
     shelf,
 )
 
@@ -38,14 +39,6 @@ def test_each_state_has_its_words() -> None:
     assert rows["old_scripts"].tone is Tone.BAD and "12 files" in rows["old_scripts"].problem
     assert rows["ray"].text(Column.SIZE) == "–"
     assert "Python 3.13" in rows["ray"].tooltip and "Python 3.13" in rows["ray"].sentence
-
-
-def test_of_several_accelerators_there_is_one_row() -> None:
-    names = [row.name for row in rows_of(shelf())]
-    assert names.count("jax") == 1
-    cpu, cuda = info("jax"), installed("jax", accelerator=Accelerator.CUDA)
-    (row,) = rows_of([cpu, cuda])
-    assert row.state == "installed", "the one that is here matters"
 
 
 def test_an_install_has_its_percentage_and_a_failure_its_reason() -> None:
@@ -80,6 +73,7 @@ def test_rows_are_found_by_all_words_that_are_shown() -> None:
 def test_the_summary_counts_what_is_here() -> None:
     assert summary(shelf()) == "6 bundles · 2 installed, 1.3 GB"
     assert summary(shelf(), 2).startswith("2 of 6 bundles")
+    assert summary(shelf(), None, [installed()]).endswith("· 1 older, 640 MB")
     assert summary([info()]) == "1 bundle · none installed yet" and summary([]) == ""
 
 
@@ -132,7 +126,7 @@ def test_a_plan_says_what_is_agreed_to() -> None:
 
 
 def test_accelerators_are_offered_where_there_are_several() -> None:
-    variants = [item for item in shelf() if item.name == "jax"]
+    variants = [*(item for item in shelf() if item.name == "jax"), *other_builds()]
     assert [item.text for item in build_choices(variants)] == ["CPU · 212 MB", "CUDA · 2.9 GB"]
     assert build_choices(variants[:1]) == []
     chosen = variant_of(variants, Accelerator.CUDA)
@@ -150,4 +144,12 @@ def test_a_removal_says_what_it_frees() -> None:
     assert "other venvs" in dict(plan.rows)["Kept"]
     alone = removal_plan(installed(shared_bytes=0))
     assert "Kept" not in dict(alone.rows) and dict(alone.rows)["Freed"] == "640 MB"
-    assert prune_plan().is_harmful and prune_plan().request is None
+    assert plan.removed == "learner"
+
+
+def test_a_tidying_up_names_what_goes() -> None:
+    plan = prune_plan([installed(name, title=name.upper()) for name in "abcdef"])
+    assert plan.is_harmful and plan.request is None and not plan.removed
+    assert plan.title == "Remove 6 venvs that nothing needs any more?"
+    assert dict(plan.rows)["Freed"] == "3.0 GB"
+    assert dict(plan.rows)["Removed"].endswith("A, B, C, D and 2 more")

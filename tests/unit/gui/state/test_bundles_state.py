@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from mosaic.contracts.bundles import InstallPhase, InstallProgress, VenvState
+import dataclasses
+
+from mosaic.contracts.bundles import Accelerator, InstallPhase, InstallProgress, VenvState
 from mosaic.gui.state.bundles_state import BundlesState
-from tests.unit.gui.bundle_samples import DONE, going_on, gone_wrong, info, installed, shelf
+from tests.unit.gui.bundle_samples import (
+    DONE,
+    going_on,
+    gone_wrong,
+    info,
+    installed,
+    other_builds,
+    shelf,
+)
 
 
 def listed() -> BundlesState:
@@ -72,9 +82,23 @@ def test_what_was_listed_stays_when_the_daemon_is_away() -> None:
     assert state.problem == ""
 
 
-def test_variants_are_those_of_several_accelerators() -> None:
+def test_builds_for_several_accelerators_are_kept_until_the_list_is_another() -> None:
     state = BundlesState()
     state.set_listed(shelf())
-    assert len(state.variants("jax")) == 2 and len(state.variants("ray")) == 1
+    (jax,) = state.variants("jax")
+    alike = dataclasses.replace(jax, accelerator=Accelerator.ROCM)
+    state.set_variants("jax", [jax, *other_builds(), alike])
+    assert [item.accelerator for item in state.variants("jax")] == ["cpu", "cuda"]
+    assert state.has_variants("jax") and not state.has_variants("ray")
+    state.set_listed([*shelf(), info("new")])
+    assert not state.has_variants("jax"), "sizes may be others now"
     assert state.info("nothing") is None and not state.is_usable("nothing")
-    assert state.is_usable("base") and not state.is_usable("old_scripts")
+    assert state.usable == {"base", "learner"}
+
+
+def test_venvs_of_older_locks_are_no_bundles_of_their_own() -> None:
+    state = BundlesState()
+    older = installed("learner", lock_hash="older")
+    state.set_listed([info("learner"), older])
+    assert [item.state for item in state.infos] == [VenvState.ABSENT]
+    assert state.left_over == (older,) and not state.is_usable("learner")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mosaic.contracts.bundles import Accelerator, InstallRequest, VenvInfo, VenvState
 from mosaic.front.bundle_words import accelerator_word, build_words
-from mosaic.front.human import size
+from mosaic.front.human import amount, size
 from mosaic.gui.bundles.model.rows import one_line
 
+_FEWEST_BUILDS = 2
+_MOST_NAMES = 4
 _SOURCE = "from the package index that pip uses on this machine"
 
 
@@ -29,13 +31,15 @@ class Plan:
     yes: str
     note: str = ""
     is_harmful: bool = False
-    # Of an install: exactly what is agreed to.
+    # Of an install: exactly what is agreed to; of a removal: its name. Neither: of a tidying up.
     request: InstallRequest | None = None
+    removed: str = ""
 
 
 def build_choices(variants: Sequence[VenvInfo]) -> list[BuildChoice]:
     """Empty where there is nothing to choose."""
-    if len(variants) < 2:
+    able = [item for item in variants if item.state is not VenvState.UNAVAILABLE]
+    if len(able) < _FEWEST_BUILDS:
         return []
     return [
         BuildChoice(
@@ -78,7 +82,7 @@ def install_plan(info: VenvInfo, folder: str, *, is_one_of_several: bool = False
 
 
 def removal_plan(info: VenvInfo) -> Plan:
-    rows = [("Freed", size(max(0, info.disk_bytes - info.shared_bytes)))]
+    rows = [("Freed", size(freed_bytes([info])))]
     if info.shared_bytes:
         rows.append(("Kept", f"{size(info.shared_bytes)} that other venvs hold as well"))
     if info.path:
@@ -87,22 +91,31 @@ def removal_plan(info: VenvInfo) -> Plan:
         title=f"Remove {_name(info)}?",
         rows=tuple(rows),
         yes="Remove",
+        removed=info.name,
         note="Runs that need it ask for the install again. Runs, checkpoints and recordings stay.",
         is_harmful=True,
     )
 
 
-def prune_plan() -> Plan:
+def prune_plan(infos: Sequence[VenvInfo]) -> Plan:
+    """`infos`: those that would go."""
+    names = list(dict.fromkeys(map(_name, infos)))
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return Plan(
-        title="Remove what nothing needs any more?",
+        title=f"Remove {amount(len(infos), 'venv')} that nothing needs any more?",
         rows=(
-            ("Removed", "venvs of older locks, and what interrupted installs have left"),
+            ("Freed", size(freed_bytes(infos))),
+            ("Removed", f"venvs of older locks: {', '.join(names[:_MOST_NAMES])}{more}"),
             ("Kept", "every venv that a run uses, or would be started in"),
         ),
-        yes="Remove them",
-        note="How much is freed is told afterwards.",
+        yes="Remove",
         is_harmful=True,
     )
+
+
+def freed_bytes(infos: Iterable[VenvInfo]) -> int:
+    """Without what other venvs hold as well: at least this much."""
+    return sum(max(0, info.disk_bytes - info.shared_bytes) for info in infos)
 
 
 def _name(info: VenvInfo) -> str:

@@ -99,23 +99,6 @@ def has_failed(info: VenvInfo) -> bool:
     )
 
 
-def leading(infos: Iterable[VenvInfo]) -> list[VenvInfo]:
-    """One for each name: of several accelerators the one that matters most now."""
-    found: dict[str, VenvInfo] = {}
-    for info in infos:
-        known = found.setdefault(info.name, info)
-        if _weight(info) > _weight(known):
-            found[info.name] = info
-    return list(found.values())
-
-
-def _weight(info: VenvInfo) -> int:
-    order = (VenvState.UNAVAILABLE, VenvState.ABSENT, VenvState.BROKEN)
-    if info.state in order:
-        return order.index(info.state)
-    return 4 if info.state is VenvState.INSTALLING else 3
-
-
 def row_of(info: VenvInfo, now: float | None = None) -> BundleRow:
     progress = info.progress
     failed = has_failed(info)
@@ -138,7 +121,7 @@ def row_of(info: VenvInfo, now: float | None = None) -> BundleRow:
 
 
 def rows_of(infos: Iterable[VenvInfo], now: float | None = None) -> list[BundleRow]:
-    return [row_of(info, now) for info in leading(infos)]
+    return [row_of(info, now) for info in infos]
 
 
 def found(rows: Sequence[BundleRow], text: str) -> list[BundleRow]:
@@ -153,17 +136,22 @@ def found(rows: Sequence[BundleRow], text: str) -> list[BundleRow]:
     ]
 
 
-def summary(infos: Sequence[VenvInfo], shown: int | None = None) -> str:
+def summary(
+    infos: Sequence[VenvInfo], shown: int | None = None, left_over: Sequence[VenvInfo] = ()
+) -> str:
     """`12 bundles · 3 installed, 2.1 GB`; with a filter `2 of 12 bundles · …`."""
-    listed = leading(infos)
-    if not listed:
+    if not infos:
         return ""
-    total = amount(len(listed), "bundle")
-    told = total if shown in (None, len(listed)) else f"{shown} of {total}"
+    total = amount(len(infos), "bundle")
+    told = total if shown in (None, len(infos)) else f"{shown} of {total}"
     held = [info for info in infos if is_on_disk(info)]
-    if not held:
-        return f"{told} · none installed yet"
-    return f"{told} · {len(held)} installed, {size(sum(info.disk_bytes for info in held))}"
+    parts = [told, "none installed yet"]
+    if held:
+        parts[1] = f"{len(held)} installed, {size(sum(info.disk_bytes for info in held))}"
+    if left_over:
+        older = size(sum(info.disk_bytes for info in left_over))
+        parts.append(f"{len(left_over)} older, {older}")
+    return " · ".join(parts)
 
 
 def one_line(text: str) -> str:
