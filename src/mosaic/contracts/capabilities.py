@@ -43,6 +43,10 @@ class ReadinessCheck:
     fix: str
     required: bool = True
 
+    @property
+    def is_import(self) -> bool:
+        return self.check.startswith("import:")
+
 
 @dataclass(frozen=True)
 class WorkerCapabilities:

@@ -111,6 +111,8 @@ def _without_passwords(text: str) -> str:
 
 # In the metadata of a config: the run that it was read from.
 CONFIG_OF = "config_of"
+# The run that this one is to be like: it runs by the locks that are kept with that one.
+REPRODUCES = "reproduces"
 # Packages of which an import does nothing but register their environments.
 ENVIRONMENT_PACKAGES = frozenset(
     {
@@ -194,10 +196,12 @@ def consent_for_config(
     is_as_installed: bool,
     program_fields: Iterable[str] = (),
     file_digest: Callable[[str], str] = lambda _: "",
+    installs: Iterable[str] = (),
 ) -> Consent | None:
     """`command`: the whole of it; `is_as_installed`: whether it is a worker's own, as announced.
 
-    `file_digest` gives the SHA-256 of a script, or nothing for anything but a script.
+    `file_digest` gives the SHA-256 of a script, or nothing for anything but a script. `installs`:
+    what is installed for it by a lock that is none of this installation's.
     """
     settings = config.worker.config
     fields = [(path, value) for path in program_fields if (value := field_at(settings, path))]
@@ -212,6 +216,7 @@ def consent_for_config(
     for name, text in running_variables(config.environment).items():
         lines.append(_line("variable", f"{name}={text}"))
     lines += _foreign_settings(settings, shown_already=[path for path, _ in fields])
+    lines += [_line("installs", text) for text in installs]
     return consent_from_lines(lines)
 
 
@@ -220,12 +225,19 @@ def referenced_runs(config: Mapping[str, Any], runs_folder: Path) -> set[str]:
     metadata = config.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     lineage = metadata.get("lineage")
-    named = {str(metadata.get(CONFIG_OF, ""))}
+    named = {str(metadata.get(CONFIG_OF, "")), str(metadata.get(REPRODUCES, ""))}
     if isinstance(lineage, dict):
         named.add(str(lineage.get("parent_run", "")))
     for _, text in _texts(config, ""):
         named |= _run_folders(text, runs_folder)
     return {name for name in named if is_run_id(name)}
+
+
+def reproduced_run(config: Mapping[str, Any]) -> str:
+    """Empty where it is to be like none."""
+    metadata = config.get("metadata")
+    named = str(metadata.get(REPRODUCES, "")) if isinstance(metadata, dict) else ""
+    return named if is_run_id(named) else ""
 
 
 def field_at(settings: Any, path: str) -> Any:

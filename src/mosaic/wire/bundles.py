@@ -68,19 +68,21 @@ def request_fields(request: InstallRequest) -> dict[str, object]:
 
 
 def request_from_proto(message: pb.InstallBundleRequest) -> InstallRequest:
-    try:
-        accelerator = Accelerator(message.accelerator) if message.accelerator else None
-    except ValueError:
-        known = ", ".join(Accelerator)
-        raise ConfigError(
-            f"{message.accelerator[:80]!r} is not one of {known}", field="accelerator"
-        ) from None
     return InstallRequest(
         name=message.name,
-        accelerator=accelerator,
+        accelerator=accelerator_from_proto(message.accelerator),
         from_folder=message.from_folder,
         most_bytes=message.most_bytes if message.HasField("most_bytes") else None,
     )
+
+
+def accelerator_from_proto(text: str) -> Accelerator | None:
+    """None: what suits the machine."""
+    try:
+        return Accelerator(text) if text else None
+    except ValueError:
+        known = ", ".join(Accelerator)
+        raise ConfigError(f"{text[:80]!r} is not one of {known}", field="accelerator") from None
 
 
 def _word(kind: type[Word], text: str) -> Word:

@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
+from mosaic.contracts import worker_environment
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.manifest import (
     AnalyticsManifest,
@@ -171,6 +172,10 @@ def dependency_bundle(module: str, capabilities: WorkerCapabilities) -> Dependen
         version="" if owner is None else owner.version,
         python=sys.version.partition(" ")[0],
         packages=_versions(names),
+        name=os.environ.get(worker_environment.BUNDLE, ""),
+        lock_hash=os.environ.get(worker_environment.BUNDLE_LOCK, ""),
+        accelerator=os.environ.get(worker_environment.BUNDLE_ACCELERATOR, ""),
+        interpreter=os.environ.get(worker_environment.BUNDLE_PYTHON, sys.executable),
     )
 
 

@@ -9,13 +9,17 @@ import stat
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from mosaic.contracts.consent import consent_error, consent_for_recording, with_package_only
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config
 from mosaic.contracts.run_record import Origin, RunRecord
-from mosaic.daemon.launch.command import Workers, resolve_command
+from mosaic.daemon.bundles.kept_locks import kept_locks
+from mosaic.daemon.bundles.needs import missing_error
+from mosaic.daemon.launch.command import LaunchCommand, Workers, resolve_command
+from mosaic.daemon.launch.venvs import ALL_PRESENT, Venvs, WorkerPaths, in_venvs
 from mosaic.daemon.workers.entry import WorkerEntry
 from mosaic.errors import ConfigError, CorruptStoreError, MosaicError, RequestError
 from mosaic.paths import Home
@@ -30,14 +34,25 @@ _INTERPRETER_NAME = re.compile(r"(python|pypy)[0-9.]*(-[a-z]+)?")
 ReadRecord = Callable[[str], Awaitable[RunRecord]]
 
 
+class LinkedWorkers(Workers, WorkerPaths, Protocol):
+    """The part of the worker catalog that is needed here."""
+
+
 class Recordings:
     """A run may come from elsewhere: nothing it names is executed unless a person has seen it.
     Its environment is made by the worker installed here, in that worker's interpreter, and has to
     be one that is known there. Folders for modules are never among the files of runs.
     """
 
-    def __init__(self, home: Home, workers: Workers, read_record: ReadRecord) -> None:
+    def __init__(
+        self,
+        home: Home,
+        workers: LinkedWorkers,
+        read_record: ReadRecord,
+        venvs: Venvs = ALL_PRESENT,
+    ) -> None:
         self._home, self._workers, self._read_record = home, workers, read_record
+        self._venvs = venvs
 
     async def find(
         self, run_id: str, episode_index: int, attempt: int | None = None, consent: str = ""
@@ -86,7 +101,7 @@ class Recordings:
         """With the interpreter and the function that recreate the environment."""
         try:
             config = parse_run_config(record.config)
-            command = resolve_command(config, self._workers)
+            command = self._placed_command(record, config)
         except MosaicError as error:
             return _impossible(recording, error.message)
         entry = command.entry
@@ -94,13 +109,22 @@ class Recordings:
             return _impossible(
                 recording, f"the worker {record.worker!r} is not installed here; install it"
             )
+        if command.missing:
+            lacking = missing_error(command.missing)
+            return _impossible(recording, f"{lacking.message.rstrip('.')}: {lacking.hint}")
+        own_python, own_path = self._place_of(command, entry)
         python, path = command.python, command.path_dirs
+        program = next((venv for venv in command.venvs if venv.need.python_field), None)
         if is_interpreter(recording.python):
             # The script's own, which need not be that of its worker.
             python, path = recording.python, (*path, self._workers.sdk_dir)
+        elif recording.python and program is not None:
+            # Made anew since, or on another machine: the same venv has another place here.
+            python, path = program.python, (*path, self._workers.sdk_dir)
+            recording = replace(recording, python=python)
         if not self._may_be_run(python):
             # A run of another machine names an interpreter of that machine.
-            python, path = entry.python, self._path_of(entry)
+            python, path = own_python, own_path
         folders = (*self._own_path(config), *self._allowed(recording.path))
         recording = replace(
             recording,
@@ -110,7 +134,8 @@ class Recordings:
             env_id=recording.env_id or record.env_id,
         )
         if record.origin is Origin.IMPORTED:
-            recording = self._limited_to_consent(recording, entry, folders, consent)
+            place = (own_python, own_path)
+            recording = self._limited_to_consent(recording, place, folders, consent)
         if recording.problem:
             return recording
         if not recording.maker:
@@ -131,7 +156,7 @@ class Recordings:
     def _limited_to_consent(
         self,
         recording: EpisodeRecording,
-        entry: WorkerEntry,
+        place: tuple[str, tuple[str, ...]],
         folders: tuple[str, ...],
         consent: str,
     ) -> EpisodeRecording:
@@ -148,8 +173,8 @@ class Recordings:
         if needed is None:
             return replace(
                 recording,
-                python=entry.python,
-                path=self._path_of(entry),
+                python=place[0],
+                path=place[1],
                 settings=with_package_only(recording.settings),
             )
         if consent == needed.digest:
@@ -157,10 +182,24 @@ class Recordings:
         problem = consent_error(needed, consent, "Simulating this episode").message
         return replace(_impossible(recording, problem), consent=needed)
 
-    def _path_of(self, entry: WorkerEntry) -> tuple[str, ...]:
-        """A worker's own interpreter does not have MOSAIC installed; ours does."""
+    def _placed_command(self, record: RunRecord, config: TrainRunConfig) -> LaunchCommand:
+        """In the venvs that the run had, or in those it would have now."""
+        command = resolve_command(config, self._workers)
+        kept = kept_locks(self._home.run(record.run_id))
+        placed = in_venvs(command, config, self._workers, self._venvs, kept)
+        if placed.missing and kept:
+            current = in_venvs(command, config, self._workers, self._venvs)
+            return placed if current.missing else current
+        return placed
+
+    def _place_of(self, command: LaunchCommand, entry: WorkerEntry) -> tuple[str, tuple[str, ...]]:
+        """The worker's interpreter and path: a worker's own interpreter does not have MOSAIC
+        installed; ours does."""
+        if command.own_venv is not None:
+            return command.python, command.path_dirs
         is_ours = entry.python == self._workers.python
-        return entry.path_dirs if is_ours else (*entry.path_dirs, self._workers.sdk_dir)
+        path = entry.path_dirs if is_ours else (*entry.path_dirs, self._workers.sdk_dir)
+        return entry.python, path
 
     def _may_be_run(self, python: str) -> bool:
         return os.access(python, os.X_OK) and not self._is_of_a_run(python)

@@ -13,8 +13,11 @@ from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_files import AttemptSpec, shared_memory_prefixes
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.secrets import SecrecyRules, referenced_names
+from mosaic.daemon.bundles.kept_locks import keep_locks, kept_locks
+from mosaic.daemon.bundles.needs import missing_error
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command, worker_environment
 from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.daemon.launch.venvs import ALL_PRESENT, Venvs, config_in_venvs, in_venvs
 from mosaic.daemon.workers.catalog import WorkerCatalog
 from mosaic.daemon.workers.environment import passed_secrets
 from mosaic.errors import HomeError, SecretLostError
@@ -28,18 +31,43 @@ DEFAULT_HEARTBEAT_S = "30"
 
 
 class SpecBuilder:
-    def __init__(self, home: Home, catalog: WorkerCatalog, vault: SecretVault) -> None:
+    def __init__(
+        self,
+        home: Home,
+        catalog: WorkerCatalog,
+        vault: SecretVault,
+        venvs: Venvs = ALL_PRESENT,
+    ) -> None:
         self._home = home
         self._catalog = catalog
         self._vault = vault
+        self._venvs = venvs
 
     def control_of(self, config: TrainRunConfig) -> str:
         """How this run's worker is told to stop or pause."""
         return "stdin" if resolve_command(config, self._catalog).is_sdk_worker else "signals"
 
-    def build(self, record: RunRecord, config: TrainRunConfig, slot: int) -> AttemptSpec:
-        """Writes the worker's config and token, too; blocks, so call it in a thread."""
+    def command_of(self, run_id: str, config: TrainRunConfig) -> LaunchCommand:
+        """As it would be launched now, by the locks that the run has kept, if it has."""
         command = resolve_command(config, self._catalog)
+        kept = kept_locks(self._home.run(run_id))
+        return in_venvs(command, config, self._catalog, self._venvs, kept)
+
+    def venvs_of(self, run_id: str, config: TrainRunConfig) -> tuple[Path, ...]:
+        """Those that a run which was launched runs in."""
+        if not kept_locks(self._home.run(run_id)):
+            return ()
+        venvs = self.command_of(run_id, config).venvs
+        return tuple(venv.path for venv in venvs if venv.path is not None)
+
+    def build(self, record: RunRecord, config: TrainRunConfig, slot: int) -> AttemptSpec:
+        """Writes the worker's config and token, too; blocks, so call it in a thread.
+
+        Raises BundleError where something it needs is not installed any more.
+        """
+        command = self.command_of(record.run_id, config)
+        if command.missing:
+            raise missing_error(command.missing)
         files = self._home.run(record.run_id)
         outputs = files.directory / config.artifacts.output_prefix
         try:
@@ -49,6 +77,10 @@ class SpecBuilder:
             attempt = files.attempt(record.attempt)
             _make_empty(attempt.directory)
             atomic_write(attempt.token, random_secrets.token_hex(32).encode())
+            keep_locks(files, (venv.lock for venv in command.venvs if venv.lock is not None))
+            for venv in command.venvs:
+                if venv.path is not None:
+                    self._venvs.mark_used(venv.path)
         except OSError as error:
             raise HomeError(
                 f"The files of the run could not be written: {error.strerror}",
@@ -70,6 +102,7 @@ class SpecBuilder:
             contract[variables.CONTROL] = "stdin"
             if not command.has_stdout_events:
                 contract[variables.JOURNAL] = str(files.journal)
+        contract |= _venv_variables(command)
         kept = self._kept_values(record.run_id, config)
         secrets = masked_values(kept, config)
         ordinary = {name: value for name, value in kept.items() if name not in secrets}
@@ -148,4 +181,18 @@ def worker_config(
         "worker_id": record.worker_id,
         "agent_id": record.agent_id,
     }
-    return {**config.worker.config, **{key: name for key, name in names.items() if key in known}}
+    settings = config_in_venvs(config.worker.config, command)
+    return {**settings, **{key: name for key, name in names.items() if key in known}}
+
+
+def _venv_variables(command: LaunchCommand) -> dict[str, str]:
+    """For analytics.json: of the worker's own venv, else of the program that it runs."""
+    venv = command.own_venv or next(iter(command.venvs), None)
+    if venv is None or venv.lock is None:
+        return {}
+    return {
+        variables.BUNDLE: venv.name,
+        variables.BUNDLE_LOCK: venv.lock.hash,
+        variables.BUNDLE_ACCELERATOR: venv.lock.accelerator.value,
+        variables.BUNDLE_PYTHON: venv.python,
+    }

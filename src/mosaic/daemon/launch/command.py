@@ -16,6 +16,7 @@ from typing import Protocol
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.consent import field_at
 from mosaic.contracts.run_config import TrainRunConfig
+from mosaic.daemon.bundles.needs import ResolvedVenv
 from mosaic.daemon.workers.entry import WorkerEntry
 from mosaic.daemon.workers.environment import build_environment
 from mosaic.errors import ConfigError
@@ -46,6 +47,18 @@ class LaunchCommand:
     path_dirs: tuple[str, ...] = ()
     # None for scripts, and for modules that no worker announces.
     entry: WorkerEntry | None = None
+    # What it needs besides what is installed beside MOSAIC: its own venv, and those of programs.
+    venvs: tuple[ResolvedVenv, ...] = ()
+
+    @property
+    def missing(self) -> tuple[ResolvedVenv, ...]:
+        """What has to be installed before it can run."""
+        return tuple(venv for venv in self.venvs if not venv.is_usable)
+
+    @property
+    def own_venv(self) -> ResolvedVenv | None:
+        """The venv the worker itself runs in; None where it runs beside MOSAIC, or elsewhere."""
+        return next((venv for venv in self.venvs if not venv.need.python_field), None)
 
     @property
     def is_sdk_worker(self) -> bool:
@@ -59,9 +72,11 @@ class LaunchCommand:
 
     @property
     def is_as_installed(self) -> bool:
-        """Whether it is a worker of this installation, in its own interpreter, and all it is told
-        stands in its config."""
-        return self.entry is not None and self.python == self.entry.python and not self.arguments
+        """Whether it is a worker of this installation, in its own interpreter or the venv that is
+        made for it, and all it is told stands in its config."""
+        if self.entry is None or self.arguments:
+            return False
+        return self.python == self.entry.python or self.own_venv is not None
 
     def starts_a_program(self, config: TrainRunConfig) -> bool:
         """Whether this run starts somebody else's program rather than the worker's own."""

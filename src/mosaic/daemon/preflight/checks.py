@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from mosaic.contracts.learner import TrainRequest, read_request
 from mosaic.contracts.run_config import TrainRunConfig
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.schema_check import violations
+from mosaic.daemon.bundles.kept_locks import Agreement
+from mosaic.daemon.bundles.needs import ResolvedVenv, agreed_error, amount_of, missing_error
 from mosaic.daemon.executors.machine import Capacity
 from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.preflight.disk_need import disk_need, planned_length, similar_runs
@@ -29,6 +32,7 @@ from mosaic.daemon.runs.queue import misfits
 from mosaic.daemon.workers.environment import inherited_environment, joined_path, passed_secrets
 from mosaic.daemon.workers.interpreters import check_python, python_version, run_probe, version_text
 from mosaic.errors import (
+    BundleError,
     ConfigError,
     DependencyError,
     DiskSpaceError,
@@ -59,6 +63,8 @@ class Subject:
     past: tuple[RunRecord, ...] = ()
     # Whether a person has seen what this run starts. Until then nothing of it is even tried out.
     is_confirmed: bool = True
+    # What may be installed for it; None: nobody was asked.
+    agreement: Agreement | None = None
 
     @property
     def may_be_tried(self) -> bool:
@@ -71,6 +77,9 @@ INTERPRETER_CHECK = "interpreter"
 def check_interpreter(subject: Subject) -> list[PreflightResult]:
     """The interpreter exists, is a Python, and is new enough for the worker SDK."""
     python = subject.command.python
+    own_venv = subject.command.own_venv
+    if own_venv is not None and not own_venv.is_usable:
+        return [PreflightResult(INTERPRETER_CHECK, True, f"it comes with {own_venv.name}")]
     if not subject.may_be_tried:
         return [
             PreflightResult(
@@ -123,8 +132,8 @@ def check_worker_import(subject: Subject) -> list[PreflightResult]:
                 f"The worker {entry.name!r} cannot be used: {entry.error}", entry.source
             )
         ]
-    if entry is not None and entry.python == command.python:
-        # It has described itself in this very interpreter.
+    if entry is not None and (entry.python == command.python or command.own_venv is not None):
+        # It has described itself in this very interpreter, or is linked into the path of its venv.
         return [PreflightResult(WORKER_CHECK, True, f"{entry.name} is installed ({entry.source})")]
     if not subject.may_be_tried:
         # To look for a module is to import the packages that it is in.
@@ -236,10 +245,24 @@ def check_readiness(subject: Subject) -> list[PreflightResult]:
         result.check: PreflightResult(**asdict(result), error=DependencyError)
         for result in entry.readiness
     }
-    return [
-        _check_here(item, environment) or found.get(item.name) or _unknown_readiness(item)
-        for item in entry.capabilities.readiness_checks
-    ]
+    results = []
+    for item in entry.capabilities.readiness_checks:
+        own_venv = subject.command.own_venv
+        if own_venv is not None and item.is_import:
+            if own_venv.is_usable:
+                results.append(_check_in_venv(item, own_venv))
+            continue  # an install ends with importing what it is for
+        result = _check_here(item, environment) or found.get(item.name)
+        results.append(result or _unknown_readiness(item))
+    return results
+
+
+def _check_in_venv(item: ReadinessCheck, venv: ResolvedVenv) -> PreflightResult:
+    """Found as an import would find it, without one: that takes seconds for some packages."""
+    top = item.check.partition(":")[2].partition(".")[0]
+    folders = map(str, (venv.path or Path()).glob("lib/python3*/site-packages"))
+    is_there = PathFinder.find_spec(top, list(folders)) is not None
+    return _readiness_result(item, is_there, f"it is {'' if is_there else 'not '}in {venv.name}")
 
 
 def _check_here(item: ReadinessCheck, environment: Mapping[str, str]) -> PreflightResult | None:
@@ -282,6 +305,9 @@ def check_checkpoint(subject: Subject) -> list[PreflightResult]:
     is_warm = isinstance(request, TrainRequest) and bool(request.warm_start)
     if capabilities is None or not capabilities.checkpoint_check or not is_warm:
         return []  # what else begins with one is told by the checkpoint itself what it is
+    if command.own_venv is not None and not command.own_venv.is_usable:
+        message = f"it is looked at when {command.own_venv.name} is installed"
+        return [PreflightResult(CHECKPOINT_CHECK, True, message)]
     if not subject.may_be_tried:
         message = "it is not looked at before it is confirmed"
         return [PreflightResult(CHECKPOINT_CHECK, True, message)]
@@ -301,6 +327,41 @@ def check_checkpoint(subject: Subject) -> list[PreflightResult]:
     return [
         PreflightResult(CHECKPOINT_CHECK, False, problem, fix, error=ConfigError, details=details)
     ]
+
+
+BUNDLE_CHECK = "bundle"
+
+
+def check_bundles(subject: Subject) -> list[PreflightResult]:
+    """What the run needs is installed, or somebody agreed that it will be."""
+    missing, agreement = subject.command.missing, subject.agreement
+    if not missing:
+        return []
+    error = next((venv.problem for venv in missing if venv.lock is None or venv.problem), None)
+    if error is None and agreement is not None:
+        error = agreed_error(missing, agreement.most_bytes)
+        if error is None:
+            return [
+                PreflightResult(
+                    BUNDLE_CHECK,
+                    True,
+                    f"{venv.name} is installed first (at most {amount_of(venv.fetch_bytes)} to "
+                    "fetch)",
+                )
+                for venv in missing
+            ]
+    return [_bundle_failure(error or missing_error(missing))]
+
+
+def _bundle_failure(error: BundleError) -> PreflightResult:
+    return PreflightResult(
+        BUNDLE_CHECK,
+        False,
+        error.message,
+        error.hint,
+        error=BundleError,
+        details={key: value for key, value in error.details.items() if key != "check"},
+    )
 
 
 RESOURCES_CHECK = "resources"
@@ -449,6 +510,7 @@ CHECKS: tuple[Callable[[Subject], list[PreflightResult]], ...] = (
     check_interpreter,
     check_worker_import,
     check_worker_config,
+    check_bundles,
     check_checkpoint,
     check_machine_size,
     check_gpus,
@@ -464,9 +526,10 @@ async def run_preflight(
     home: Home,
     past: Iterable[RunRecord] = (),
     is_confirmed: bool = True,
+    agreement: Agreement | None = None,
 ) -> list[PreflightResult]:
     """All checks at once, each in a thread; the order of the results is always the same."""
-    subject = Subject(config, command, capacity, home, tuple(past), is_confirmed)
+    subject = Subject(config, command, capacity, home, tuple(past), is_confirmed, agreement)
     found = await asyncio.gather(*(asyncio.to_thread(check, subject) for check in CHECKS))
     return [result for results in found for result in results]
 

@@ -14,15 +14,18 @@ import grpc
 from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.daemon.bundles.kept_locks import Agreement
 from mosaic.daemon.bus.flow import Delivery
 from mosaic.daemon.bus.hub import Subscription, SubscriptionRequest
 from mosaic.daemon.history.logs import LogQuery
 from mosaic.daemon.history.run_history import SeriesQuery
 from mosaic.daemon.keeping.archives import ArchivePiece
 from mosaic.daemon.registry.reader import RunFilter
+from mosaic.daemon.rpc.bundle_service import BundleService
 from mosaic.daemon.trainer.trainer import Trainer
 from mosaic.errors import ConfigError, CorruptStoreError, RequestError
 from mosaic.logs import get_logger
+from mosaic.wire.bundles import venv_to_proto
 from mosaic.wire.convert import (
     check_to_proto,
     policy_from_proto,
@@ -258,7 +261,7 @@ def _packed_delivery(run_id: str, delivery: Delivery) -> pb.BusMessage:
 MAX_METRICS = 100_000
 
 
-class TrainerService(HistoryService, KeepingService, BusService):
+class TrainerService(HistoryService, KeepingService, BundleService, BusService):
     """Errors raised here cross the wire intact; `wire.errors` sees to that."""
 
     def __init__(self, trainer: Trainer) -> None:
@@ -273,9 +276,15 @@ class TrainerService(HistoryService, KeepingService, BusService):
 
     async def SubmitRun(self, request: pb.SubmitRunRequest, context: Any) -> pb.SubmitRunResponse:  # noqa: N802
         consent = request.consent if request.HasField("consent") else None
+        most_bytes = request.most_install_bytes if request.HasField("most_install_bytes") else None
         done = await self._trainer.submit(
-            request.config_json, request.client_key, request.dry_run, consent
+            request.config_json,
+            request.client_key,
+            request.dry_run,
+            consent,
+            Agreement(most_bytes) if request.install else None,
         )
+        missing = await self._trainer.bundles.infos_of(done.missing)
         return pb.SubmitRunResponse(
             run_id=done.run_id,
             created=done.created,
@@ -283,6 +292,7 @@ class TrainerService(HistoryService, KeepingService, BusService):
             command=done.command,
             preflight=[check_to_proto(result) for result in done.preflight],
             consent_lines=done.consent.lines if done.consent else (),
+            missing=map(venv_to_proto, missing),
         )
 
     async def CancelRun(self, request: pb.CancelRunRequest, context: Any) -> pb.RunRecord:  # noqa: N802

@@ -45,6 +45,10 @@ class ActiveRun:
     reported: asyncio.Task[None] | None = None
     stop_task: asyncio.Task[None] | None = None
     is_progress_stored: bool = True
+    # Why it cannot be placed, however much is free: what it needs is not installed. Empty: it can.
+    blocked: str = ""
+    # The venvs it runs in, which nobody may remove meanwhile.
+    venvs: tuple[Path, ...] = ()
 
     @property
     def run_id(self) -> str:

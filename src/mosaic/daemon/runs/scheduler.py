@@ -38,7 +38,10 @@ class RunScheduler:
 
     async def _place_what_fits(self) -> None:
         supervisor = self._supervisor
-        queued = [demand_of(run) for run in supervisor.active.values() if run.is_queued]
+        for run in supervisor.active.values():
+            if run.is_queued and run.blocked:
+                self._set_waiting(run, run.blocked)
+        queued = [demand_of(run) for run in supervisor.active.values() if _may_start(run)]
         if not queued:
             return
         if sentence := supervisor.alarms.get("disk"):
@@ -59,12 +62,12 @@ class RunScheduler:
             supervisor.alarms.pop("registry", None)
         in_use = [demand_of(run) for run in supervisor.active.values() if run.is_live]
         for run in supervisor.active.values():
-            if run.is_queued:
+            if _may_start(run):
                 self._set_waiting(run, waiting_reason(demand_of(run), in_use, self.capacity, now))
 
     def _explain_wait(self, sentence: str) -> None:
         for run in self._supervisor.active.values():
-            if run.is_queued:
+            if _may_start(run):
                 self._set_waiting(run, sentence)
 
     def _set_waiting(self, run: ActiveRun, sentence: str) -> None:
@@ -77,6 +80,10 @@ class RunScheduler:
         due = [run.not_before - now for run in self._supervisor.active.values() if run.is_queued]
         soonest = min((wait for wait in due if wait > 0), default=LONGEST_WAIT_S)
         return min(soonest, LONGEST_WAIT_S if due else 3600.0)
+
+
+def _may_start(run: ActiveRun) -> bool:
+    return run.is_queued and not run.blocked
 
 
 def demand_of(run: ActiveRun) -> Demand:

@@ -43,6 +43,7 @@ from mosaic.daemon.runs.run_lifecycle import (
     Finish,
     Instruction,
     Launch,
+    NeverStarted,
     Paused,
     Placed,
     Registered,
@@ -53,6 +54,7 @@ from mosaic.daemon.runs.run_lifecycle import (
     decide,
 )
 from mosaic.errors import (
+    BundleError,
     CorruptStoreError,
     MosaicError,
     RunStateError,
@@ -100,6 +102,8 @@ class Supervisor:
         self.clock = clock
         # Set whenever the queue is worth another look.
         self.queue_changed = asyncio.Event()
+        # Called for a run that was placed, but lacks something that has to be installed.
+        self.on_missing: Callable[[ActiveRun], None] = lambda run: None
         self._vault = vault
         self._specs = specs
         self._ingest = IngestLoop(self._on_report, self._on_ingest_trouble, bus)
@@ -126,6 +130,7 @@ class Supervisor:
         self._ingest.add(run.run_id, self.home.run(run.run_id))
         try:
             run.control = await asyncio.to_thread(self._specs.control_of, run.config)
+            run.venvs = await asyncio.to_thread(self._specs.venvs_of, run.run_id, run.config)
         except MosaicError as error:  # its worker is not installed any more, but runs
             log.warning("worker.unknown", run_id=run.run_id, error=error)
         proof = partial(self.registry.exit_proof, run.run_id, run.record.attempt)
@@ -244,7 +249,14 @@ class Supervisor:
             await self.registry.keep_exit_proof(run.run_id, key.attempt, run.exit_commitment)
             run.heard_at = time.monotonic()
             self._ingest.add(run.run_id, self.home.run(run.run_id))
+            run.venvs = await asyncio.to_thread(self._specs.venvs_of, run.run_id, run.config)
             await self.executor.launch(spec, self._on_gone)
+        except BundleError as error:  # it was removed while the run waited
+            log.warning("run.unplaced", run_id=run.run_id, error=error)
+            run.blocked = error.message
+            await self._retrying(run, NeverStarted())
+            self.on_missing(run)
+            return
         except MosaicError as error:
             await self._retrying(run, Failed(launch_failure(error)))
             return
@@ -318,6 +330,10 @@ class Supervisor:
             await self._persist("registry", lambda: self.apply(run, event))
         except RunStateError as error:
             log.error("event.refused", run_id=run.run_id, error=error)
+
+    async def apply_for_sure(self, run: ActiveRun, event: Event) -> None:
+        """For others: what happened to a run while it waited."""
+        await self._retrying(run, event)
 
     async def _persist(self, alarm: str, work: Callable[[], Awaitable[T]]) -> T:
         """Repeat what must not be lost until the disk takes it; meanwhile there is an alarm."""

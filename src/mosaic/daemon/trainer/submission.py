@@ -11,29 +11,34 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ulid import ULID
 
+from mosaic.bundles.locks import Lock
 from mosaic.contracts.consent import (
     Consent,
     consent_error,
     consent_for_config,
     is_granted,
     referenced_runs,
+    reproduced_run,
 )
 from mosaic.contracts.learner import Mode, lineage_of, mode_of, worker_settings
 from mosaic.contracts.run_config import TrainRunConfig, parse_run_config, parse_run_config_json
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.contracts.secrets import SecrecyRules, redact_config, referenced_names, secret_values
+from mosaic.daemon.bundles.kept_locks import Agreement, keep_agreement, keep_locks, kept_locks
+from mosaic.daemon.bundles.needs import ResolvedVenv, waiting_for_somebody
 from mosaic.daemon.executors.machine import Capacity
 from mosaic.daemon.keeping.trash import discard
 from mosaic.daemon.launch.command import LaunchCommand, resolve_command
 from mosaic.daemon.launch.secrets import SecretVault
+from mosaic.daemon.launch.venvs import ALL_PRESENT, Venvs, in_venvs
 from mosaic.daemon.preflight.checks import PreflightResult, raise_first_failure, run_preflight
 from mosaic.daemon.registry.documents import NewRun, write_run_file
 from mosaic.daemon.registry.reader import RunFilter
@@ -68,6 +73,15 @@ class Submission:
     command: tuple[str, ...]
     preflight: tuple[PreflightResult, ...]
     consent: Consent | None = None  # what a person has to see first; only after a dry run
+    missing: tuple[ResolvedVenv, ...] = ()  # what has to be installed before it can run
+
+
+@dataclass(frozen=True)
+class _RunBundles:
+    """What is kept with a run of the bundles that it needs."""
+
+    locks: tuple[Lock, ...]  # of the run that this one is to be like
+    agreement: Agreement | None
 
 
 class RunSubmitter:
@@ -79,6 +93,7 @@ class RunSubmitter:
         vault: SecretVault,
         capacity: Capacity,
         enqueue: Callable[[ActiveRun], None],
+        venvs: Venvs = ALL_PRESENT,
     ) -> None:
         self._home = home
         self._registry = registry
@@ -86,12 +101,19 @@ class RunSubmitter:
         self._vault = vault
         self._capacity = capacity
         self._enqueue = enqueue
+        self._venvs = venvs
         self.accepting = Uninterrupted()
 
     async def submit(
-        self, config_json: str, client_key: str, dry_run: bool, consent: str | None = None
+        self,
+        config_json: str,
+        client_key: str,
+        dry_run: bool,
+        consent: str | None = None,
+        agreement: Agreement | None = None,
     ) -> Submission:
-        """`consent`: see `SubmitRunRequest` in the wire contract."""
+        """`consent`: see `SubmitRunRequest` in the wire contract. `agreement`: what may be
+        installed for it."""
         if len(client_key) > MAX_CLIENT_KEY:
             raise ConfigError(
                 f"client_key has {len(client_key)} characters; the limit is {MAX_CLIENT_KEY}",
@@ -101,22 +123,35 @@ class RunSubmitter:
         if client_key and (known := await self._registry.find_client_key(client_key)):
             return Submission(known, False, "", (), ())
         _refuse_lost_values(config)
-        command = await asyncio.to_thread(resolve_command, config, self._catalog)
+        kept = await asyncio.to_thread(self._reproduced_locks, config)
+        command = await asyncio.to_thread(self._command_of, config, kept)
         past = await self._past_runs(config, command)
         needed = await asyncio.to_thread(consent_for, config, command)
         is_own = needed is None or not await self._is_from_elsewhere(config)
         is_confirmed = is_granted(needed, consent, is_own=is_own)
         results = await run_preflight(
-            config, command, self._capacity, self._home, past, is_confirmed
+            config, command, self._capacity, self._home, past, is_confirmed, agreement
         )
         if dry_run:
             argv = command.argv("worker-<RUN>-<slot>.json")
-            return Submission("", False, "", argv, tuple(results), needed)
+            return Submission("", False, "", argv, tuple(results), needed, command.missing)
         raise_first_failure(results)
         if needed is not None and not is_confirmed:
             raise consent_error(needed, consent, f"The config of {config.run_name!r}")
         # A run that is stored is queued as well: half of this would be a run that waits forever.
-        return await self.accepting.do(self._accept(config, client_key, command, tuple(results)))
+        bundles = _RunBundles(tuple(kept.values()), agreement if command.missing else None)
+        return await self.accepting.do(
+            self._accept(config, client_key, command, tuple(results), bundles)
+        )
+
+    def _command_of(self, config: TrainRunConfig, kept: Mapping[str, Lock]) -> LaunchCommand:
+        command = resolve_command(config, self._catalog)
+        return in_venvs(command, config, self._catalog, self._venvs, kept)
+
+    def _reproduced_locks(self, config: TrainRunConfig) -> dict[str, Lock]:
+        """Those of the run that this one is to be like."""
+        run_id = reproduced_run(config.raw)
+        return kept_locks(self._home.run(run_id)) if run_id else {}
 
     async def _is_from_elsewhere(self, config: TrainRunConfig) -> bool:
         for run_id in referenced_runs(config.raw, self._home.runs):
@@ -148,6 +183,7 @@ class RunSubmitter:
         client_key: str,
         command: LaunchCommand,
         results: tuple[PreflightResult, ...],
+        bundles: _RunBundles,
     ) -> Submission:
         run_id = str(ULID())
         rules = SecrecyRules.here().for_config(config.raw)
@@ -180,7 +216,7 @@ class RunSubmitter:
         if secrets:
             await asyncio.to_thread(self._vault.put, run_id, secrets)
         try:
-            await asyncio.to_thread(self._write_files, new, stored)
+            await asyncio.to_thread(self._write_files, new, stored, bundles)
         except OSError as error:
             self._vault.drop(run_id)
             raise HomeError(
@@ -193,18 +229,24 @@ class RunSubmitter:
             await asyncio.to_thread(discard, self._home, run_id)
             return Submission(accepted_id, False, digest, (), results)
         record = await self._registry.get(run_id)
-        self._enqueue(ActiveRun(record, parse_run_config(stored)))
+        run = ActiveRun(record, parse_run_config(stored))
+        if command.missing:
+            run.blocked = waiting_for_somebody(command.missing, run_id)
+        self._enqueue(run)
         log.info("run.submitted", run_id=run_id, worker=record.worker)
         argv = command.argv(str(self._home.configs / f"worker-{run_id}-<slot>.json"))
-        return Submission(run_id, True, digest, argv, results)
+        return Submission(run_id, True, digest, argv, results, missing=command.missing)
 
-    def _write_files(self, new: NewRun, stored: dict[str, Any]) -> None:
+    def _write_files(self, new: NewRun, stored: dict[str, Any], bundles: _RunBundles) -> None:
         files = self._home.run(new.record.run_id)
         make_directory(files.directory, mode=0o700)
         files.logs.mkdir(mode=0o700)
         atomic_write_json(self._home.config(new.record.run_id), stored)
         if mode_of(worker_settings(stored)) == Mode.EVALUATE:
             atomic_write_json(self._home.policy_config(new.record.run_id), stored)
+        keep_locks(files, bundles.locks)
+        if bundles.agreement is not None:
+            keep_agreement(files, bundles.agreement)
         write_run_file(files, new)
 
 
@@ -232,6 +274,11 @@ def consent_for(config: TrainRunConfig, command: LaunchCommand) -> Consent | Non
         is_as_installed=command.is_as_installed,
         program_fields=command.program_fields,
         file_digest=file_digest,
+        installs=[
+            f"{venv.name}, {len(venv.lock.packages)} packages (lock {venv.lock.hash})"
+            for venv in command.missing
+            if venv.is_foreign and venv.lock is not None
+        ],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import AsyncIterator
@@ -11,11 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from mosaic import __version__
+from mosaic.contracts.bundles import VenvInfo
 from mosaic.contracts.consent import CONFIG_OF
 from mosaic.contracts.events import MetricPoint
 from mosaic.contracts.manifest import MAX_MANIFEST_BYTES
 from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import LIVE_STATES, FailureKind, RunState
+from mosaic.daemon.bundles.keeper import BundleKeeper
+from mosaic.daemon.bundles.kept_locks import Agreement
+from mosaic.daemon.bundles.readiness import ready_by_install
+from mosaic.daemon.bundles.waiting import WaitingRuns
 from mosaic.daemon.bus.hub import Hub
 from mosaic.daemon.bus.run_bus import RunBus, RunFeed
 from mosaic.daemon.executors.local import LocalExecutor
@@ -74,7 +80,9 @@ class Trainer:
         self._vault = SecretVault(home)
         self._feed = RunFeed()
         bus = RunBus()
-        specs = SpecBuilder(home, self._catalog, self._vault)
+        self.bundles = BundleKeeper(home, self._is_in_use)
+        resolver = self.bundles.resolver
+        specs = SpecBuilder(home, self._catalog, self._vault, resolver)
         self._supervisor = Supervisor(
             home,
             registry,
@@ -95,14 +103,19 @@ class Trainer:
             self._catalog,
             self._vault,
             self._scheduler.capacity,
-            self._supervisor.enqueue,
+            self._enqueue,
+            resolver,
         )
+        self._waiting = WaitingRuns(home, self._supervisor, specs, self.bundles.begin)
+        self.bundles.installs.on_change = self._waiting.on_change
+        self.bundles.on_removed = self._waiting.look_at_all
+        self._supervisor.on_missing = self._waiting.look_soon
         self.sessions = WorkerSessions(
             home, self._active_run, lambda run: specs.hidden_values(run.run_id, run.config)
         )
         self.history = RunHistory(home.run, self._summary, self._supervisor.active.__contains__)
         self.settings = RunSettings(home)
-        self.recordings = Recordings(home, self._catalog, self.get)
+        self.recordings = Recordings(home, self._catalog, self.get, resolver)
         self.log_search = LogSearch(home, self._summary, self.list_runs)
         self.keeping = Keeping(home, registry, self._supervisor, self.sessions.forget)
         self._containment = available_containment()
@@ -113,6 +126,7 @@ class Trainer:
         """Take over what an earlier daemon left, then begin to serve the queue."""
         began = time.monotonic()
         await self.keeping.start()
+        await self.bundles.start()
         records = await self._registry.live_and_queued()
         unfinished = {record.run_id for record in records}
         self._vault.purge(keep=unfinished)
@@ -139,7 +153,13 @@ class Trainer:
             self._supervisor.active[run.run_id] = run
             await self._supervisor.apply(run, Failed(CONFIG_LOST))
         else:
-            self._supervisor.enqueue(run)
+            await self._waiting.look(run, is_new=True)
+            self._enqueue(run)
+
+    def _enqueue(self, run: ActiveRun) -> None:
+        self._supervisor.enqueue(run)
+        if run.blocked:
+            self._waiting.look_soon(run)
 
     async def _back_up(self) -> None:
         while True:
@@ -151,6 +171,8 @@ class Trainer:
 
     async def close(self) -> None:
         await self._tasks.close()
+        await self.bundles.close()
+        await self._waiting.close()
         await self._submitter.accepting.close()
         await self._uninterrupted.close()
         await self.keeping.close()
@@ -162,9 +184,14 @@ class Trainer:
     # What clients ask for
 
     async def submit(
-        self, config_json: str, client_key: str, dry_run: bool, consent: str | None
+        self,
+        config_json: str,
+        client_key: str,
+        dry_run: bool,
+        consent: str | None,
+        agreement: Agreement | None = None,
     ) -> Submission:
-        return await self._submitter.submit(config_json, client_key, dry_run, consent)
+        return await self._submitter.submit(config_json, client_key, dry_run, consent, agreement)
 
     async def stop(self, run_id: str, reason: str, grace_s: float | None) -> RunRecord:
         if grace_s is not None and not 0 <= grace_s <= 3600:
@@ -280,7 +307,19 @@ class Trainer:
         return await asyncio.to_thread(recent_metrics, store, count, names or None)
 
     async def workers(self, refresh: bool) -> list[WorkerEntry]:
-        return await asyncio.to_thread(self._catalog.entries, refresh)
+        return await asyncio.to_thread(self._workers, refresh)
+
+    def _workers(self, refresh: bool) -> list[WorkerEntry]:
+        resolver, python = self.bundles.resolver, self._catalog.python
+        return [
+            ready_by_install(entry, resolver, python) for entry in self._catalog.entries(refresh)
+        ]
+
+    async def prune_bundles(self, dry_run: bool) -> list[VenvInfo]:
+        """Those that runs wait for in the queue are kept, too."""
+        runs = list(self._supervisor.active.values())
+        needed = [await self._waiting.venvs_of(run) for run in runs]
+        return await self.bundles.prune(itertools.chain.from_iterable(needed), dry_run)
 
     def health(self) -> dict[str, Any]:
         runs = self._supervisor.active.values()
@@ -323,6 +362,11 @@ class Trainer:
 
     def _journal_of(self, run_id: str) -> Path:
         return self.home.run(run_id).journal
+
+    def _is_in_use(self, venv: Path) -> bool:
+        """Asked in threads."""
+        runs = list(self._supervisor.active.values())
+        return any(venv in run.venvs for run in runs if run.is_live)
 
     def _active_run(self, run_id: str) -> ActiveRun:
         run = self._supervisor.active.get(checked_run_id(run_id))

@@ -6,7 +6,6 @@ daemon. The description is kept, and asked for again only when something it depe
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -27,6 +26,7 @@ from mosaic.contracts.worker_info import ENTRY_POINT_SOURCE
 from mosaic.contracts.worker_manifest import WorkerManifest, parse_worker_manifest
 from mosaic.daemon.workers.discovery import Announcement, describe
 from mosaic.daemon.workers.entry import WorkerEntry, find_worker, unknown_worker
+from mosaic.daemon.workers.path_links import PathLinks
 from mosaic.errors import MosaicError
 from mosaic.files import atomic_write_json, read_json
 from mosaic.foreign.files import MAX_DOCUMENT_BYTES, read_regular
@@ -57,6 +57,7 @@ class WorkerCatalog:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._links = PathLinks(home)
         self._lock = threading.Lock()
         self._entries: list[WorkerEntry] = []
         self._checked_at = -FRESH_S
@@ -72,16 +73,11 @@ class WorkerCatalog:
     @property
     def sdk_dir(self) -> str:
         """A folder that holds the `mosaic` package and nothing else, for other interpreters."""
-        folder = self._home.trainer / "sdk"
-        link, target = folder / "mosaic", Path(mosaic.__file__).parent
-        with contextlib.suppress(OSError):
-            if link.readlink() == target:
-                return str(folder)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = folder / f".mosaic.{os.getpid()}.{threading.get_ident()}"
-        temporary.symlink_to(target)
-        temporary.replace(link)
-        return str(folder)
+        return self._links.sdk
+
+    def path_of(self, entry: WorkerEntry) -> str:
+        """A folder that holds MOSAIC and this worker and nothing else."""
+        return self._links.path_of(entry)
 
     def entries(self, refresh: bool = False) -> list[WorkerEntry]:
         """All workers by name, broken ones included; `refresh` asks every one of them again."""

@@ -42,6 +42,9 @@ class Workers:
             raise UnknownWorkerError(f"There is no worker {name!r}")
         return self.entry
 
+    def path_of(self, entry: WorkerEntry) -> str:
+        return f"/links/{entry.name}"
+
 
 def worker(**changes: Any) -> WorkerEntry:
     capabilities = WorkerCapabilities("baseline", replay_maker=MAKER)

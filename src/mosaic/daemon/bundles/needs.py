@@ -1,0 +1,199 @@
+"""Which interpreter a need resolves to: the daemon's own, that of a venv, or none yet."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mosaic.bundles.locks import Lock
+from mosaic.bundles.venv_store import VenvStore, broken_problem, python_of, rebuild_hint
+from mosaic.contracts.bundles import Accelerator, VenvNeed, VenvState
+from mosaic.daemon.bundles.shelf import CachedShelf
+from mosaic.daemon.workers.interpreters import python_version, version_text
+from mosaic.errors import BundleError, InterpreterError
+
+
+@dataclass(frozen=True)
+class ResolvedVenv:
+    """A need, and what there is to meet it."""
+
+    need: VenvNeed
+    state: VenvState
+    # Of the venv as it is, or as it would be; None where it is present, or cannot be had.
+    lock: Lock | None = None
+    path: Path | None = None
+    # Its interpreter, whether it is there already or not.
+    python: str = ""
+    # What it would be made from, or was.
+    interpreter: str = ""
+    # Why it cannot be had, or cannot be used as it is.
+    problem: BundleError | None = None
+    # Its lock was kept with a run, and is none of this installation's.
+    is_foreign: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.need.name
+
+    @property
+    def is_usable(self) -> bool:
+        return self.state in (VenvState.PRESENT, VenvState.INSTALLED)
+
+    @property
+    def fetch_bytes(self) -> int:
+        return 0 if self.lock is None or self.is_usable else self.lock.fetch_bytes
+
+    @property
+    def install_command(self) -> str:
+        return f"mosaic bundles install {self.name}"
+
+
+class VenvResolver:
+    """Safe to use from several threads; reads files, so not for the event loop."""
+
+    def __init__(
+        self,
+        store: VenvStore,
+        shelf: CachedShelf,
+        find_program: Callable[[str], str | None] = shutil.which,
+    ) -> None:
+        self.store = store
+        self.shelf = shelf
+        self._find_program = find_program
+
+    def resolve(
+        self,
+        need: VenvNeed,
+        kept: Mapping[str, Lock] | None = None,
+        accelerator: Accelerator | None = None,
+    ) -> ResolvedVenv:
+        """`kept`: locks that are used instead of those of this installation."""
+        if kept and need.name in kept:
+            lock = kept[need.name]
+            return replace(self._of_lock(need, lock), is_foreign=not self._is_ours(lock))
+        try:
+            if self.shelf.is_present(need.name):
+                return ResolvedVenv(need, VenvState.PRESENT)
+        except BundleError as error:
+            return ResolvedVenv(need, VenvState.UNAVAILABLE, problem=error)
+        first: ResolvedVenv | None = None
+        for candidate in self._candidates(need, accelerator):
+            if candidate.state is VenvState.INSTALLED:
+                # Also one that does not suit this machine best: somebody has chosen it.
+                return candidate
+            first = first or candidate
+        assert first is not None
+        return first
+
+    def mark_used(self, path: Path) -> None:
+        self.store.mark_used(path)
+
+    def of_bundle(self, name: str, accelerator: Accelerator) -> ResolvedVenv:
+        """Its venv, whether or not all of it is present; raises BundleError where it has none."""
+        return self._of_lock(VenvNeed(name), self.shelf.lock_of(name, accelerator))
+
+    def _is_ours(self, lock: Lock) -> bool:
+        try:
+            return self.shelf.lock_of(lock.bundle, lock.accelerator).hash == lock.hash
+        except BundleError:
+            return False
+
+    def _candidates(
+        self, need: VenvNeed, accelerator: Accelerator | None
+    ) -> Iterator[ResolvedVenv]:
+        suitable = accelerator or self.shelf.accelerator
+        others = [] if accelerator else [item for item in Accelerator if item is not suitable]
+        for item in (suitable, *others):
+            try:
+                lock = self.shelf.lock_of(need.name, item)
+            except BundleError as error:
+                if item is suitable:
+                    yield ResolvedVenv(need, VenvState.UNAVAILABLE, problem=error)
+            else:
+                yield self._of_lock(need, lock)
+
+    def _of_lock(self, need: VenvNeed, lock: Lock) -> ResolvedVenv:
+        try:
+            interpreter, version = self._interpreter_for(lock)
+        except BundleError as error:
+            return ResolvedVenv(need, VenvState.UNAVAILABLE, lock=lock, problem=error)
+        path = self.store.path_of(lock, version)
+        python = str(python_of(path))
+        return ResolvedVenv(need, self.store.state(path), lock, path, python, interpreter)
+
+    def _interpreter_for(self, lock: Lock) -> tuple[str, str]:
+        """Our own where its version is the one of the lock, else one that is installed here."""
+        if lock.python == _short(self.shelf.python):
+            return sys.executable, self.shelf.python
+        found = self._find_program(f"python{lock.python}")
+        if found is not None:
+            try:
+                version = version_text(python_version(found))
+            except InterpreterError:
+                version = ""
+            if _short(version) == lock.python:
+                return found, version
+        raise BundleError(
+            f"{lock.bundle} was locked for Python {lock.python}, which is not installed here "
+            f"(MOSAIC itself runs on {_short(self.shelf.python)}).",
+            hint=f"Install Python {lock.python}, so that `python{lock.python}` is found.",
+            bundle=lock.bundle,
+        )
+
+
+def missing_error(missing: Sequence[ResolvedVenv]) -> BundleError:
+    """For whoever starts a run that cannot start yet; about the first, with what to do for all."""
+    first = missing[0]
+    commands = " and ".join(f"`{venv.install_command}`" for venv in missing)
+    if first.problem is not None:
+        return first.problem
+    if first.state is VenvState.BROKEN:
+        problem = broken_problem(first.path) if first.path is not None else ""
+        return BundleError(
+            f"{first.name} is damaged: {problem}", hint=rebuild_hint(first.name), bundle=first.name
+        )
+    names = " and ".join(venv.name for venv in missing)
+    fetched = sum(venv.fetch_bytes for venv in missing)
+    return BundleError(
+        f"The run needs {names}, which is not installed (at most {amount_of(fetched)} to fetch)",
+        hint=commands,
+        bundle=first.name,
+        fetch_bytes=fetched,
+    )
+
+
+def waiting_for_somebody(missing: Sequence[ResolvedVenv], run_id: str) -> str:
+    """Of a run in the queue: what goes on with it, as nobody agreed to an install."""
+    error = missing_error(missing)
+    return f"{error.message.rstrip('.')}: {error.hint}, or `mosaic stop {run_id}`"
+
+
+def agreed_error(missing: Sequence[ResolvedVenv], most_bytes: int | None) -> BundleError | None:
+    """None where installing these fetches no more than somebody agreed to."""
+    needed = sum(venv.fetch_bytes for venv in missing)
+    if most_bytes is None or needed <= most_bytes:
+        return None
+    names = " and ".join(venv.name for venv in missing)
+    return BundleError(
+        f"Installing {names} would fetch up to {amount_of(needed)}; "
+        f"{amount_of(most_bytes)} were agreed to",
+        hint=" and ".join(f"`{venv.install_command}`" for venv in missing),
+        bundle=missing[0].name,
+        fetch_bytes=needed,
+        most_bytes=most_bytes,
+    )
+
+
+def amount_of(size: int) -> str:
+    """Bytes for people."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} B"
+
+
+def _short(version: str) -> str:
+    return ".".join(version.split(".")[:2])
