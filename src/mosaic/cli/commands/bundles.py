@@ -194,15 +194,13 @@ def say_bundles(infos: list[VenvInfo]) -> None:
     header = ("BUNDLE", "WHAT IT IS", "STATE", "TO FETCH", "ON DISK", "PYTHON", "FOR")
     say_table(header, rows, [_COLOURS.get(info.state, "") for info in infos], flexible=1)
     for info in infos:
-        say_problem(info)
+        if info.state is VenvState.BROKEN:
+            say(f"{paint(printable(info.name), 'red')}: {printable(info.problem)}")
+            say(f"  fix: mosaic bundles install {info.name}")
+    if nowhere := [info for info in infos if info.state is VenvState.UNAVAILABLE]:
+        what = f"{amount(len(nowhere), 'bundle')} unavailable on this machine"
+        say(paint(f"{what}: `mosaic bundles install NAME` says why", "dim"))
     say(paint(total_words(infos), "dim"))
-
-
-def say_problem(info: VenvInfo) -> None:
-    if info.problem:
-        say(f"{paint(printable(info.name), 'yellow')}: {printable(info.problem)}")
-        if info.hint:
-            say(f"  fix: {printable(info.hint)}")
 
 
 def verify(arguments: argparse.Namespace) -> int:
@@ -223,8 +221,8 @@ def verify(arguments: argparse.Namespace) -> int:
 def say_where(arguments: argparse.Namespace) -> int:
     with open_client(arguments) as client:
         info = described(client, arguments.name)
-    if not info.path:
-        require_installed(info)
+    require_installed(info)
+    if info.state is VenvState.PRESENT:
         raise BundleError(
             f"{info.name} has no venv of its own: all of it came with MOSAIC",
             hint="use the Python that MOSAIC runs in",
@@ -264,6 +262,8 @@ def install_bundle(arguments: argparse.Namespace) -> int:
         info = described(client, arguments.name, arguments.accelerator)
         if not info.is_usable:
             agree(arguments, info, source)
+            if info.state is VenvState.BROKEN:
+                client.remove_bundle(info.name)
             status = follow_install(
                 client.install_bundle(_request(arguments, info, source)),
                 info.name,
@@ -352,6 +352,8 @@ def agree(
     if info.state is VenvState.UNAVAILABLE:
         raise _no_use(info)
     if not arguments.json:
+        if info.state is VenvState.BROKEN:
+            say_to_stderr(f"{printable(info.problem)}: it is made again.")
         say_to_stderr(printable(install_words(info, source)))
     if info.state is VenvState.INSTALLING or arguments.yes or not can_ask(arguments.json):
         return

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 QUESTION = "Install it now?"
+# The others have a problem that an install alone does not solve.
+_CAN_BE = (VenvState.ABSENT, VenvState.INSTALLING)
 
 
 def can_ask(as_json: bool) -> bool:
@@ -54,7 +56,7 @@ class RunInstalls:
     def ask(self, error: BundleError, missing: Sequence[VenvInfo]) -> None:
         """Returns where it may be tried again as `agreed` says; raises where it may not."""
         sizes = {info.name: info.fetch_bytes for info in missing}
-        can_be = missing and not any(info.state is VenvState.UNAVAILABLE for info in missing)
+        can_be = missing and all(info.state in _CAN_BE for info in missing)
         if not can_be or sizes.items() <= self._agreed.items():
             raise error
         is_asked = can_ask(self._as_json) and not (self._is_wanted and self._is_given)

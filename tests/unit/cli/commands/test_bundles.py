@@ -27,14 +27,16 @@ from mosaic.errors import BundleError
 
 ABSENT = VenvInfo(
     *("learner", "Learners", "to train", VenvState.ABSENT),
+    path="/home/venvs/learner-1",  # where it would be
     python="3.11",
     fetch_bytes=212_000_000,
     disk_bytes=900_000_000,
 )
-INSTALLED = replace(ABSENT, state=VenvState.INSTALLED, path="/home/venvs/learner-1", used_at=1.0)
+INSTALLED = replace(ABSENT, state=VenvState.INSTALLED, used_at=1.0)
 PRESENT = VenvInfo("simple", "Simple policies", "", VenvState.PRESENT)
 NOWHERE = VenvInfo("gpu", "For GPUs", "", VenvState.UNAVAILABLE, problem="No lock", hint="Take cpu")
 BROKEN = replace(INSTALLED, state=VenvState.BROKEN, problem="numpy changed", hint="Do it again")
+_ON_DISK = (VenvState.INSTALLED, VenvState.BROKEN)
 FETCHING = InstallProgress(InstallPhase.FETCHING, "numpy", 5_000_000, 20_000_000, 0.25)
 DONE = InstallProgress(InstallPhase.DONE, fraction=1.0)
 
@@ -84,7 +86,7 @@ class Client:
 
     def remove_bundle(self, name: str) -> list[VenvInfo]:
         self.calls.append(f"remove {name}")
-        return [info for info in self.infos.values() if info.name == name and info.path]
+        return [self.infos[name]] if self.infos[name].state in _ON_DISK else []
 
     def prune_bundles(self, dry_run: bool = False) -> list[VenvInfo]:
         self.calls.append(f"prune {dry_run=}")
@@ -135,7 +137,7 @@ def test_the_list_says_what_each_is_and_how_large(
     out = mosaic(*words)
     assert "learner  Learners" in out and "not installed" in out and "212 MB" in out
     assert "comes with MOSAIC" in out
-    assert "gpu: No lock" in out and "fix: Take cpu" in out
+    assert "1 bundle unavailable on this machine" in out
     assert "nothing is installed yet" in out
 
 
@@ -143,6 +145,12 @@ def test_the_list_says_what_each_is_and_how_large(
 def test_the_list_as_json(mosaic: CommandLine, words: tuple[str, ...]) -> None:
     names = [item["name"] for item in json.loads(mosaic(*words))]
     assert names == ["learner", "simple", "gpu"]
+
+
+def test_the_list_names_what_is_broken_and_what_to_do(mosaic: CommandLine) -> None:
+    mosaic.client.infos["learner"] = BROKEN
+    out = mosaic()
+    assert "learner: numpy changed" in out and "fix: mosaic bundles install learner" in out
 
 
 def test_a_broken_package_of_bundles_is_named(
@@ -227,6 +235,7 @@ def test_what_has_no_lock_is_refused_with_its_reason(mosaic: CommandLine) -> Non
 def test_a_broken_venv_is_made_again(mosaic: CommandLine) -> None:
     mosaic.client.infos["learner"] = BROKEN
     assert "learner installed in" in mosaic("install", "learner")
+    assert mosaic.client.calls == ["remove learner"]
 
 
 def test_an_install_that_fails_ends_with_its_sentence_and_hint(mosaic: CommandLine) -> None:
