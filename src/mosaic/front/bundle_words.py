@@ -41,7 +41,7 @@ def build_words(info: VenvInfo) -> str:
 
 def state_words(info: VenvInfo) -> str:
     if info.state is VenvState.PRESENT:
-        return "comes with MOSAIC"
+        return "with MOSAIC"
     if info.state is VenvState.ABSENT:
         return "not installed"
     if info.state is VenvState.INSTALLING and info.progress is not None:
@@ -56,10 +56,10 @@ def fetch_words(info: VenvInfo) -> str:
 
 
 def disk_words(info: VenvInfo) -> str:
-    """What it takes, or is expected to take where it is not here yet."""
+    """What it takes, or with a ~ what it is expected to take where it is not here yet."""
     if not info.disk_bytes or info.state in (VenvState.PRESENT, VenvState.UNAVAILABLE):
         return ""
-    return size(info.disk_bytes) if is_on_disk(info) else f"about {size(info.disk_bytes)}"
+    return size(info.disk_bytes) if is_on_disk(info) else f"~{size(info.disk_bytes)}"
 
 
 def is_on_disk(info: VenvInfo) -> bool:

@@ -36,7 +36,7 @@ INSTALLED = replace(ABSENT, state=VenvState.INSTALLED, path="/home/venvs/x")
 
 def test_each_state_has_words() -> None:
     said = {state: state_words(replace(ABSENT, state=state)) for state in VenvState}
-    assert said[VenvState.PRESENT] == "comes with MOSAIC"
+    assert said[VenvState.PRESENT] == "with MOSAIC"
     assert said[VenvState.ABSENT] == "not installed"
     assert all(said.values())
 
@@ -55,7 +55,7 @@ def test_only_what_is_missing_has_something_to_fetch() -> None:
 
 
 def test_an_estimate_of_the_disk_is_called_one() -> None:
-    assert disk_words(ABSENT) == "about 900 MB"
+    assert disk_words(ABSENT) == "~900 MB"
     assert disk_words(INSTALLED) == "900 MB"
     assert disk_words(replace(ABSENT, state=VenvState.PRESENT)) == ""
 

@@ -177,21 +177,24 @@ def list_bundles(arguments: argparse.Namespace) -> int:
 
 def say_bundles(infos: list[VenvInfo]) -> None:
     from mosaic.front.bundle_words import (
-        accelerator_word,
+        build_words,
         disk_words,
         fetch_words,
         state_words,
         total_words,
     )
 
+    builds = {build_words(info) for info in infos if info.python}
+    # A column of its own only where it tells them apart.
+    is_mixed = len(builds) > 1
+    header = ("BUNDLE", "WHAT IT IS", "STATE", "FETCH", "DISK", *(["BUILD"] if is_mixed else []))
     rows = [
         (
             *(info.name, info.title, state_words(info), fetch_words(info), disk_words(info)),
-            *(info.python, accelerator_word(info.accelerator)),
+            *([build_words(info) if info.python else ""] if is_mixed else []),
         )
         for info in infos
     ]
-    header = ("BUNDLE", "WHAT IT IS", "STATE", "TO FETCH", "ON DISK", "PYTHON", "FOR")
     say_table(header, rows, [_COLOURS.get(info.state, "") for info in infos], flexible=1)
     for info in infos:
         if info.state is VenvState.BROKEN:
@@ -200,7 +203,8 @@ def say_bundles(infos: list[VenvInfo]) -> None:
     if nowhere := [info for info in infos if info.state is VenvState.UNAVAILABLE]:
         what = f"{amount(len(nowhere), 'bundle')} unavailable on this machine"
         say(paint(f"{what}: `mosaic bundles install NAME` says why", "dim"))
-    say(paint(total_words(infos), "dim"))
+    suffix = f"; all for {builds.pop()}" if len(builds) == 1 else ""
+    say(paint(f"{total_words(infos)}{suffix}", "dim"))
 
 
 def verify(arguments: argparse.Namespace) -> int:

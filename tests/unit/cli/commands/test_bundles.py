@@ -136,7 +136,7 @@ def test_the_list_says_what_each_is_and_how_large(
 ) -> None:
     out = mosaic(*words)
     assert "learner  Learners" in out and "not installed" in out and "212 MB" in out
-    assert "comes with MOSAIC" in out
+    assert "with MOSAIC" in out
     assert "1 bundle unavailable on this machine" in out
     assert "nothing is installed yet" in out
 
