@@ -33,6 +33,8 @@ class Builds:
     # The folder of wheels is offered where nothing else is.
     index_url: str = ""
     told: list[InstallProgress] = field(default_factory=list)
+    # Where the home is, if it is not in the folder.
+    home: Path | None = None
 
     @property
     def wheels(self) -> Path:
@@ -40,7 +42,7 @@ class Builds:
 
     @property
     def store(self) -> VenvStore:
-        return VenvStore(Home(self.folder / "home"))
+        return VenvStore(Home(self.home or self.folder / "home"))
 
     @property
     def environment(self) -> dict[str, str]:
