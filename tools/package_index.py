@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -131,7 +132,7 @@ class PackageIndex:
             self._pages[name] = list(read(text, url))
         return self._pages[name]
 
-    def _open(self, request: urllib.request.Request):  # type: ignore[no-untyped-def]
+    def _open(self, request: urllib.request.Request) -> Any:
         context = ssl.create_default_context(cafile=self.certificates or None)
         return urllib.request.urlopen(request, timeout=_PATIENCE_S, context=context)
 

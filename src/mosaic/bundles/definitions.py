@@ -183,7 +183,7 @@ def _read_folder(folder: Path) -> Iterator[tuple[str, BundleDefinition | str]]:
     for name, table in tables.items():
         try:
             yield name, _definition(name, table, folder)
-        except (_BadDefinitionError, InvalidRequirement, OSError, UnicodeDecodeError) as error:
+        except (_BadDefinitionError, OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             yield name, f"{name} is left out: {reason}."
 
@@ -252,6 +252,10 @@ def _requirements(path: Path) -> tuple[str, ...]:
     lines = (line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines())
     wanted = tuple(line for line in lines if line)
     for line in wanted:
-        if Requirement(line).url:
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            raise _BadDefinitionError(f"{line!r} is not a requirement") from None
+        if requirement.url:
             raise _BadDefinitionError(f"{line} names an address; a bundle names versions")
     return wanted

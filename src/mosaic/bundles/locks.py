@@ -56,6 +56,15 @@ class Lock:
     def fetch_bytes(self) -> int:
         return sum(package.size for package in self.packages)
 
+    @property
+    def local_builds(self) -> tuple[str, ...]:
+        """What no public index but its maker's has: `torch==2.13.0+cpu`."""
+        return tuple(
+            f"{package.name}=={package.version}"
+            for package in self.packages
+            if "+" in package.version
+        )
+
 
 def make_lock(
     bundle: str, python: str, accelerator: Accelerator, packages: Iterable[LockedPackage]
@@ -208,7 +217,9 @@ def _no_lock(
         ways.append(f"start MOSAIC with Python {' or '.join(others)}")
     hint = " or ".join(ways) or "Install what it needs into a venv of your own and name its Python"
     return BundleError(
-        f"{message}: {reason}" if reason else f"{message}: it has no lock for that.",
+        f"{message}: {reason.removesuffix('.')}."
+        if reason
+        else f"{message}: it has no lock for that.",
         hint=hint[0].upper() + hint[1:] + ".",
         bundle=wanted,
     )
