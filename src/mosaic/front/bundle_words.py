@@ -17,7 +17,7 @@ from mosaic.front.human import amount, duration, size
 _ACCELERATOR_WORDS = {Accelerator.CPU: "CPU", Accelerator.CUDA: "CUDA", Accelerator.ROCM: "ROCm"}
 # What is said of each phase before the package that it is about.
 _PHASE_WORDS = {
-    InstallPhase.WAITING: "waiting for another install",
+    InstallPhase.WAITING: "waiting for its turn",
     InstallPhase.FETCHING: "fetching",
     InstallPhase.BUILDING: "building",
     InstallPhase.TESTING: "testing",
@@ -27,6 +27,7 @@ _PHASE_WORDS = {
 }
 # A guess from less than this would jump about.
 _LEAST_MEASURED_S = 2.0
+_LEAST_SHARE = 0.02  # of all that is to be fetched
 
 
 def accelerator_word(accelerator: Accelerator) -> str:
@@ -35,7 +36,8 @@ def accelerator_word(accelerator: Accelerator) -> str:
 
 def build_words(info: VenvInfo) -> str:
     """Which build it is, or would be: `Python 3.11, CPU`."""
-    parts = [f"Python {info.python}" if info.python else "", accelerator_word(info.accelerator)]
+    python = ".".join(info.python.split(".")[:2])
+    parts = [f"Python {python}" if python else "", accelerator_word(info.accelerator)]
     return ", ".join(part for part in parts if part)
 
 
@@ -98,7 +100,8 @@ def phase_words(progress: InstallProgress) -> str:
 
 
 def bytes_words(progress: InstallProgress) -> str:
-    if not progress.total_bytes:
+    """Of what is fetched, while it is."""
+    if not progress.total_bytes or progress.phase is not InstallPhase.FETCHING:
         return ""
     return f"{size(progress.done_bytes)} of {size(progress.total_bytes)}"
 
@@ -118,7 +121,8 @@ class TimeLeft:
         if self._began is None or done < self._began[1]:
             self._began = (now, done)
         since, done_then = self._began
-        if now - since < _LEAST_MEASURED_S or done <= done_then:
+        enough = max(1, _LEAST_SHARE * progress.total_bytes)
+        if now - since < _LEAST_MEASURED_S or done - done_then < enough:
             return ""
         speed = (done - done_then) / (now - since)
         return f"{duration(max(0, progress.total_bytes - done) / speed)} left"

@@ -76,6 +76,7 @@ def test_before_an_install_its_size_and_build_are_said() -> None:
     )
     assert "nothing is fetched" in install_words(ABSENT, "/media/wheels")
     assert build_words(replace(ABSENT, python="")) == "CPU"
+    assert build_words(replace(ABSENT, python="3.11.7")) == "Python 3.11, CPU"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_before_an_install_its_size_and_build_are_said() -> None:
         (InstallProgress(InstallPhase.FETCHING, "torch"), "fetching torch"),
         (InstallProgress(InstallPhase.TESTING, "numpy"), "testing numpy"),
         (InstallProgress(InstallPhase.BUILDING), "building"),
-        (InstallProgress(InstallPhase.WAITING, "other"), "waiting for another install"),
+        (InstallProgress(InstallPhase.WAITING, "other"), "waiting for its turn"),
     ],
 )
 def test_a_phase_says_what_it_is_about(progress: InstallProgress, text: str) -> None:
@@ -94,7 +95,8 @@ def test_a_phase_says_what_it_is_about(progress: InstallProgress, text: str) -> 
 def test_fetched_bytes_are_said_of_all() -> None:
     progress = InstallProgress(InstallPhase.FETCHING, "", 3_100_000, 26_000_000)
     assert bytes_words(progress) == "3.1 MB of 26.0 MB"
-    assert bytes_words(InstallProgress(InstallPhase.TESTING)) == ""
+    assert bytes_words(InstallProgress(InstallPhase.FETCHING)) == ""
+    assert bytes_words(replace(progress, phase=InstallPhase.BUILDING)) == ""
 
 
 class Clock:
@@ -126,4 +128,5 @@ def test_nobody_knows_how_long_what_stands_still_or_is_not_fetched_takes() -> No
     left.words(fetching(20))
     clock.now += 60.0
     assert left.words(fetching(20)) == ""
+    assert left.words(fetching(21)) == "", "too little to tell the speed by"
     assert left.words(InstallProgress(InstallPhase.BUILDING, "", 50, 100)) == ""
