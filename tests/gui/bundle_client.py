@@ -124,7 +124,12 @@ class SampleDaemon:
             {"dry_run": dry_run, "install": install, "most_install_bytes": most_install_bytes}
         )
         if missing and not dry_run and not install:
-            raise BundleError(f"{missing[0].name} is not installed", bundle=missing[0].name)
+            raise BundleError(
+                f"The run needs {missing[0].name}, which is not installed",
+                hint=f"`mosaic bundles install {missing[0].name}`",
+                bundle=missing[0].name,
+                fetch_bytes=sum(info.fetch_bytes for info in missing),
+            )
         check = CheckResult("bundle", not missing, "is not installed" if missing else "")
         return Submission("" if dry_run else "01NEW", True, "", (), (check,), None, missing)
 

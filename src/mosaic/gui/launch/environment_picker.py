@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -20,8 +22,12 @@ from mosaic.gui.widgets.roles import eliding_label, label, set_property
 
 
 class EnvironmentPicker(QWidget):
-    def __init__(self, state: WorkbenchState) -> None:
+    def __init__(
+        self, state: WorkbenchState, tells_packages: Callable[[], bool] = lambda: True
+    ) -> None:
+        """`tells_packages`: whether what is missing in this Python matters."""
         super().__init__()
+        self._tells_packages = tells_packages
         self.setObjectName("environment-picker")
         self._state = state
         self._choices: list[FamilyChoice] = []
@@ -54,8 +60,8 @@ class EnvironmentPicker(QWidget):
 
     def show_problem(self, text: str) -> None:
         """What is wrong with the id itself; missing packages are told here anyway."""
-        missing = missing_packages(self._state.environment(self._state.env_id))
-        shown = text or missing
+        environment = self._state.environment(self._state.env_id)
+        shown = text or (missing_packages(environment) if self._tells_packages() else "")
         self._problem.setText(shown)
         self._problem.setVisible(bool(shown))
         set_property(self.ids, "invalid", bool(shown))

@@ -34,12 +34,15 @@ class Launcher(QObject):
 
     # Starting
 
-    def launch(self, form: LaunchForm) -> None:
+    def launch(self, form: LaunchForm, most_install_bytes: int | None = None) -> None:
+        """With `most_install_bytes`, what it lacks is installed first."""
         if self.is_busy:
             return
         self._set_busy(True)
         is_training = form.operation is Operation.TRAIN
-        self._prepare(form, lambda documents: self._submit(documents, is_training))
+        self._prepare(
+            form, lambda documents: self._submit(documents, is_training, most_install_bytes)
+        )
 
     def train_again(self) -> None:
         """What was trained last, without the form."""
@@ -63,7 +66,9 @@ class Launcher(QObject):
             return
         self._workbench.bridge.work(prepared, done, self._fail)
 
-    def _submit(self, documents: list[Document], is_training: bool) -> None:
+    def _submit(
+        self, documents: list[Document], is_training: bool, most_install_bytes: int | None = None
+    ) -> None:
         def done(_: list[Submission]) -> None:
             if is_training:
                 self._memory.remember(documents)
@@ -71,7 +76,9 @@ class Launcher(QObject):
             self._set_busy(False)
             self.started.emit()
 
-        self._workbench.run_actions.submit(documents, done, self._fail)
+        self._workbench.run_actions.submit(
+            documents, done, self._fail, most_install_bytes=most_install_bytes
+        )
 
     def _check(self, documents: list[Document]) -> None:
         document = documents[0]

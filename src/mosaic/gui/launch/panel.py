@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent, QResizeEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from mosaic.errors import MosaicError
 from mosaic.gui.forms.schema_form import SchemaForm
+from mosaic.gui.launch.bundle_card import BundleOfferCard
+from mosaic.gui.launch.bundle_check import BundleCheck
 from mosaic.gui.launch.environment_picker import EnvironmentPicker
 from mosaic.gui.launch.footer import LaunchFooter, LaunchMenu, PresetRow
 from mosaic.gui.launch.launcher import Launcher
+from mosaic.gui.launch.model.bundle_offer import BundleOffer
 from mosaic.gui.launch.model.field_lookup import error_sentence, field_of_error
 from mosaic.gui.launch.model.launch_form import LaunchForm, Problem
 from mosaic.gui.launch.model.launch_state import LaunchState, key_rows, play_problem
@@ -47,6 +50,7 @@ class LaunchPanel(QWidget):
         session.keep("launch", self.launch.values)
         self.launcher = Launcher(workbench)
         self._starting_point = StartingPointCheck(workbench, self.launch, self)
+        self._bundle_check = BundleCheck(workbench, self.launch, self)
         self._forms: dict[int, SchemaForm] = {}
         self._shown: SchemaForm | None = None
         self._error = ""  # of the last attempt, until something changes
@@ -73,12 +77,13 @@ class LaunchPanel(QWidget):
         )
         self.uses.setObjectName("uses")
         self.policies = PolicyPicker(self._workbench, self._policy_worker)
-        self.environment = EnvironmentPicker(self._state)
+        self.environment = EnvironmentPicker(self._state, lambda: self.launch.tells_packages)
         self.keys = PlayCard()
         self.absent = AbsentCard()
         self.preview = ScriptPreview(self._workbench)
         self.dry_run = DryRunCard(theme)
         self.preset_row = PresetRow()
+        self.bundle_card = BundleOfferCard(theme)
         self.footer = LaunchFooter(theme)
         self._menu = LaunchMenu(self.footer.menu, self.launcher)
 
@@ -106,6 +111,7 @@ class LaunchPanel(QWidget):
         bottom = QVBoxLayout()
         bottom.setContentsMargins(_MARGIN, 0, _MARGIN, 0)
         bottom.addWidget(self.preset_row)
+        bottom.addWidget(self.bundle_card)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.setSpacing(0)
@@ -133,6 +139,9 @@ class LaunchPanel(QWidget):
         launcher.failed.connect(self._on_failed)
         launcher.checked.connect(self._on_checked)
         launcher.started.connect(self._on_started)
+        self._bundle_check.changed.connect(self._show_status)
+        self.bundle_card.agreed.connect(self._on_install_agreed)
+        self.bundle_card.details_asked.connect(self._state.show_bundles)
         state.mode_changed.connect(self._on_mode_changed)
         state.form_asked.connect(self._on_form_asked)
         state.environment_changed.connect(self._on_environment_changed)
@@ -159,6 +168,11 @@ class LaunchPanel(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._starting_point.stop()
+        self._bundle_check.stop()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._bundle_check.look()
 
     @property
     def form(self) -> LaunchForm:
@@ -176,6 +190,9 @@ class LaunchPanel(QWidget):
         if self._problem() is not None or self.launcher.is_busy:
             self._show_status()
             return
+        if self._offer is not None:
+            self.bundle_card.take_keyboard()  # nobody has agreed yet
+            return
         if self._is_agent:
             self._error = ""
             self.launcher.launch(self.form)
@@ -183,6 +200,16 @@ class LaunchPanel(QWidget):
         target = self.launch.play_target()
         if target is not None:
             self._state.show_play(target)
+
+    @property
+    def _offer(self) -> BundleOffer | None:
+        """Of what the form's run lacks."""
+        return self._bundle_check.offer if self._is_agent else None
+
+    def _on_install_agreed(self, most_bytes: int) -> None:
+        if self._problem() is None and not self.launcher.is_busy:
+            self._error = ""
+            self.launcher.launch(self.form, most_bytes)
 
     def _on_dry_run(self) -> None:
         if self._problem() is None:
@@ -259,6 +286,7 @@ class LaunchPanel(QWidget):
         else:
             self.launch.play_policy = policy
         self._show_status()
+        self._bundle_check.look()
 
     def _on_look_again(self) -> None:
         self._workbench.bridge.ask(
@@ -272,7 +300,12 @@ class LaunchPanel(QWidget):
                 self.launch.play_policy = None
             self.policies.show_policies(self._state.env_id, self.launch.play_policy)
         self._show_status()
+        self._look()
+
+    def _look(self) -> None:
+        """What is entered may have another starting point, and need something else."""
         self._starting_point.look()
+        self._bundle_check.look()
 
     def _on_form_asked(self, target: FormTarget) -> None:
         refused = self.launch.open_form(target)
@@ -349,7 +382,7 @@ class LaunchPanel(QWidget):
             self.policies.show_policies(self._state.env_id, launch.play_policy)
         self._show_status()
         self._order_tabs()
-        self._starting_point.look()
+        self._look()
 
     def _show_schema_form(self, form: LaunchForm) -> None:
         key = id(form)
@@ -370,11 +403,11 @@ class LaunchPanel(QWidget):
         self._error = ""
         self._show_status()
         if name != CHIP:
-            self._starting_point.look()
+            self._look()
 
     def _on_fields_changed(self) -> None:
         self._show_status()
-        self._starting_point.look()
+        self._look()
 
     def _problem(self) -> Problem | None:
         if (absent := self.launch.absent) is not None:
@@ -396,6 +429,8 @@ class LaunchPanel(QWidget):
         in_environment = problem is not None and problem.field == "env_id" and is_agent
         self.environment.show_problem(problem.text if problem and in_environment else "")
         self.preview.show_form(form if is_agent else None, problem is None)
+        offer = self._offer if problem is None else None
+        self.bundle_card.show_offer(offer, self.launcher.is_busy)
         button = _PLAY[self._state.mode] if is_playing else form.button
         if self.launcher.is_busy:
             self.footer.show_busy(f"{button}…", "asking the daemon…")
@@ -405,6 +440,8 @@ class LaunchPanel(QWidget):
             # Of a checkpoint the first sentence will do: its chip, just above, has all of it.
             text = problem.text.partition(". ")[0] if problem.field == CHIP else problem.text
             self.footer.show_problem(button, text)
+        elif offer is not None:
+            self.footer.show_problem(button, self._error or offer.reason)
         else:
             self.footer.show_ready(button, self._ready_text(form), LAUNCH_KEYS)
             if self._error:
@@ -430,5 +467,7 @@ class LaunchPanel(QWidget):
             QWidget.setTabOrder(before, after)
         last = self._shown.order_tabs(widgets[-1]) if self._shown is not None else widgets[-1]
         if last is not None:
-            QWidget.setTabOrder(last, self.footer.button)
+            QWidget.setTabOrder(last, self.bundle_card.button)
+        QWidget.setTabOrder(self.bundle_card.button, self.bundle_card.details)
+        QWidget.setTabOrder(self.bundle_card.details, self.footer.button)
         QWidget.setTabOrder(self.footer.button, self.footer.more)

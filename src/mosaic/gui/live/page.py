@@ -51,6 +51,7 @@ from mosaic.gui.live.picture_pane import LiveBar, PicturePane
 from mosaic.gui.live.watching import Wanted, Watching
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.state.awaited_bundles import awaited_bundle
 from mosaic.gui.state.live_watch import LiveFrames
 from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.state.targets import FormTarget, Operation, ReplayTarget
@@ -256,6 +257,9 @@ class LivePage(StagePage):
                 actions.resume(self._run_id)
             case Offer.CHARTS:
                 state.ask_tab("charts")
+            case Offer.BUNDLES:
+                record = self._record
+                state.show_bundles(awaited_bundle(record) if record is not None else "")
 
     # What is shown
 

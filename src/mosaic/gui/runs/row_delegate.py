@@ -30,7 +30,7 @@ INDENT = 20  # of the runs below their group
 _ICON = 16
 _SLOT = 28
 _SWATCH = 10
-_BAR_HEIGHT = 4
+_BAR_HEIGHT, _THIN_BAR_HEIGHT = 4, 2
 _PERCENT_WIDTH = 44
 _MOST_KEPT = 20_000
 _CHIP_HEIGHT, _CHIP_PADDING, _CHIP_GAP = 18, 7, 4
@@ -340,13 +340,30 @@ class RowDelegate(QStyledItemDelegate):
             painter.drawText(place, _LEFT, self._fitted(text, place.width()))
 
     def _paint_progress(self, painter: QPainter, place: QRect, row: RunRow, is_over: bool) -> None:
-        if row.note or row.fraction is None:
+        if row.installed is not None:
+            self._paint_install(painter, place, row.installed)
+        elif row.note or row.fraction is None:
             painter.setFont(self._words)
             painter.setPen(_colour(self._theme.palette.muted))
             text = row.note or row.progress
             painter.drawText(place, _LEFT, self._fitted(text, place.width()))
         else:
             self._paint_bar(painter, place, row.fraction, row.progress, is_over)
+
+    def _paint_install(self, painter: QPainter, place: QRect, fraction: float) -> None:
+        """How much is there of what it needs: no progress of the run itself, so it says so."""
+        palette = self._theme.palette
+        line = place.adjusted(0, 0, 0, -6)
+        painter.setPen(_colour(palette.muted))
+        painter.setFont(self._words)
+        words = line.adjusted(0, 0, -_PERCENT_WIDTH, 0)
+        painter.drawText(words, _LEFT, self._fitted("installing", words.width()))
+        painter.setFont(self._numbers)
+        painter.drawText(line, _RIGHT, f"{round(fraction * 100)} %")
+        bar = QRect(place.x(), place.bottom() - 5, place.width(), _THIN_BAR_HEIGHT)
+        painter.fillRect(bar, _colour(palette.line))
+        bar.setWidth(round(bar.width() * fraction))
+        painter.fillRect(bar, _colour(palette.accent))
 
     def _paint_bar(
         self, painter: QPainter, place: QRect, fraction: float | None, text: str, is_over: bool

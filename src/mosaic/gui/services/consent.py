@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
@@ -65,16 +65,24 @@ def ask_with_consent(
 
 
 async def submit_with_consent(
-    client: AsyncTrainerClient, document: dict[str, Any], key: str, granted: Granted
+    client: AsyncTrainerClient,
+    document: dict[str, Any],
+    key: str,
+    granted: Granted,
+    agreed: Mapping[str, Any] | None = None,
 ) -> Submission:
-    """One run. The key makes a second call find the run of the first."""
+    """One run. The key makes a second call find the run of the first.
+
+    `agreed`: what may be installed for it, as `submit` of the client takes it.
+    """
+    installs = agreed or {}
     try:
-        return await client.submit(document, key, consent="")
+        return await client.submit(document, key, consent="", **installs)
     except ConsentError as error:
         needed = requested_consent(error)
         if needed is None or needed.digest not in granted:
             raise
-        return await client.submit(document, key, consent=needed.digest)
+        return await client.submit(document, key, consent=needed.digest, **installs)
 
 
 async def recording_with_consent(

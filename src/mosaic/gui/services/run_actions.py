@@ -13,13 +13,13 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.client.exporting import ExportOptions
 from mosaic.contracts.run_labels import LabelChange
 from mosaic.contracts.run_record import RunRecord
-from mosaic.errors import MosaicError
+from mosaic.errors import BundleError, MosaicError
 from mosaic.export.run_rows import Exported
 from mosaic.front.human import amount
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.services.consent import Granted, ask_with_consent, submit_with_consent
 from mosaic.gui.state import rerun
-from mosaic.gui.state.notices import Notice, Severity, notice_of
+from mosaic.gui.state.notices import Notice, Severity, install_offer, notice_of
 from mosaic.gui.state.rerun import command_of
 from mosaic.gui.state.targets import FormTarget, Operation, Page
 from mosaic.gui.state.workbench_state import WorkbenchState
@@ -43,19 +43,24 @@ class RunActions:
         failed: Callable[[MosaicError], None] | None = None,
         *,
         is_own: bool = False,
+        most_install_bytes: int | None = None,
     ) -> None:
         """Starts these runs, selects them and shows their frames.
 
         What did not come with this installation is asked about first, unless the window itself
-        wrote the configs (`is_own`).
+        wrote the configs (`is_own`). With `most_install_bytes` what the runs need is installed
+        first, and no more than that is fetched; without, a missing bundle is offered to be.
         """
+        agreed: dict[str, Any] = {}
+        if most_install_bytes is not None:
+            agreed = {"install": True, "most_install_bytes": most_install_bytes}
         keys = [uuid.uuid4().hex for _ in documents]
 
         async def send(client: AsyncTrainerClient, granted: Granted) -> list[Submission]:
             if is_own:
-                return [await client.submit(document) for document in documents]
+                return [await client.submit(document, **agreed) for document in documents]
             return [
-                await submit_with_consent(client, document, key, granted)
+                await submit_with_consent(client, document, key, granted, agreed)
                 for document, key in zip(documents, keys, strict=True)
             ]
 
@@ -67,10 +72,21 @@ class RunActions:
                 self._say_error,
             )
 
+        def refuse(error: MosaicError) -> None:
+            to_fetch = error.details.get("fetch_bytes")
+            if not isinstance(error, BundleError) or not isinstance(to_fetch, int):
+                (failed or self._say_error)(error)
+                return
+            if failed is not None:
+                failed(error)
+
+            def again() -> None:
+                self.submit(documents, done, failed, is_own=is_own, most_install_bytes=to_fetch)
+
+            self._state.say(install_offer(error, to_fetch, again))
+
         subject = str(documents[0].get("run_name", "")) if documents else ""
-        ask_with_consent(
-            self._state, self._bridge, send, tell, failed or self._say_error, subject=subject
-        )
+        ask_with_consent(self._state, self._bridge, send, tell, refuse, subject=subject)
 
     # Live runs
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.front.training_config import Training, run_document, train_document
+from mosaic.gui.state.bundles_state import BundlesState
+from mosaic.gui.state.worker_bundles import can_start, has_bundles
 
 _SCRIPTED = "heuristic"  # what workers call policies that somebody wrote by hand
 
@@ -84,6 +86,7 @@ class Surroundings:
     is_online: bool
     python: str  # of this program
     is_importable: Callable[[str], bool]  # here
+    bundles: BundlesState = field(default_factory=BundlesState)
 
 
 def obstacle(example: Example, around: Surroundings) -> str:
@@ -100,10 +103,11 @@ def obstacle(example: Example, around: Surroundings) -> str:
             if worker is None:
                 what = f"the algorithm {example.algo}" if example.algo else "a scripted policy"
                 return f"No installed worker has {what}. The README says what to install."
-            if not worker.is_ready:
+            if not can_start(worker, around.bundles):
                 return _unready(worker)
-            # Elsewhere only the worker itself can tell what it has.
-            return _missing_modules(example, around) if worker.python == around.python else ""
+            # Elsewhere only the worker itself can tell what it has, and of bundles the daemon.
+            is_here = worker.python == around.python and not has_bundles(worker)
+            return _missing_modules(example, around) if is_here else ""
 
 
 def document(example: Example, around: Surroundings) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mosaic.contracts.consent import Consent
-from mosaic.errors import MosaicError
+from mosaic.errors import BundleError, MosaicError
+from mosaic.front.human import size
 
 
 class Severity(StrEnum):
@@ -31,6 +32,18 @@ def notice_of(error: MosaicError) -> Notice:
     """What happened, and what to do: stays until somebody has read it."""
     text = f"{error.message}. {_sentence(error.hint)}" if error.hint else error.message
     return Notice(text, Severity.BAD, seconds=0)
+
+
+def install_offer(error: BundleError, fetch_bytes: int, agreed: Callable[[], None]) -> Notice:
+    """A run lacks a bundle: what is fetched for it, and a click that agrees to it."""
+    name = str(error.details.get("bundle", "")) or "what it needs"
+    fetched = f"at most {size(fetch_bytes)} to fetch" if fetch_bytes else "nothing to fetch"
+    return Notice(
+        f"{name} is not installed ({fetched})",
+        action=agreed,
+        action_text="Install and start",
+        seconds=0,
+    )
 
 
 def _sentence(hint: str) -> str:

@@ -52,6 +52,7 @@ class WelcomePage(StagePage):
         state.connection_changed.connect(self._on_changed)
         state.workers_changed.connect(self._on_changed)
         state.catalogue_changed.connect(self._on_changed)
+        state.bundles.changed.connect(self._on_bundles_changed)
         state.runs.changed.connect(self._on_runs_changed)
         state.runs.removed.connect(self._on_runs_changed)
 
@@ -108,17 +109,25 @@ class WelcomePage(StagePage):
         if self._is_shown:
             self._show()
 
+    def _on_bundles_changed(self) -> None:
+        """Only whether an example can be started: installs tell something ten times a second."""
+        if self._is_shown:
+            self._show_obstacles()
+
     def _on_runs_changed(self, changed: frozenset[str]) -> None:
         if self._is_shown:
             self.recent.show_runs(recent_runs(self._workbench.state.runs.newest_first()))
 
     def _show(self) -> None:
-        around = self._surroundings()
-        for card in self.cards.values():
-            card.show_obstacle(obstacle(card.example, around))
+        self._show_obstacles()
         rows = check_rows(self._machine, self._workbench.state, self._is_asking)
         self.checks.show_rows(rows)
         self.recent.show_runs(recent_runs(self._workbench.state.runs.newest_first()))
+
+    def _show_obstacles(self) -> None:
+        around = self._surroundings()
+        for card in self.cards.values():
+            card.show_obstacle(obstacle(card.example, around))
 
     def _surroundings(self) -> Surroundings:
         state = self._workbench.state
@@ -128,6 +137,7 @@ class WelcomePage(StagePage):
             state.connection is Connection.ONLINE,
             sys.executable,
             lambda module: importlib.util.find_spec(module) is not None,
+            state.bundles,
         )
 
     def _check_machine(self) -> None:

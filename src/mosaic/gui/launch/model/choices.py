@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
+from mosaic.contracts.bundles import VenvInfo, VenvState
 from mosaic.contracts.catalogue import EnvironmentInfo
 from mosaic.contracts.worker_info import WorkerInfo
-from mosaic.front.human import age, decimal
+from mosaic.front.bundle_words import fetch_words, state_words
+from mosaic.front.human import age, decimal, size
 from mosaic.front.known_workers import KnownWorker
+from mosaic.gui.state.bundles_state import BundlesState
 from mosaic.gui.state.runs_state import RunsState
 from mosaic.gui.state.targets import Mode
+from mosaic.gui.state.worker_bundles import bundle_of
 
 HUMAN = "human"
 _READY, _NOT_READY, _BROKEN, _ABSENT = "ready", "not ready", "unusable", "not installed"
@@ -43,30 +48,38 @@ class RosterEntry:
 
 
 def roster(
-    workers: Iterable[WorkerInfo], mode: Mode, known: Sequence[KnownWorker] = ()
+    workers: Iterable[WorkerInfo],
+    mode: Mode,
+    known: Sequence[KnownWorker] = (),
+    bundles: BundlesState | None = None,
 ) -> list[RosterEntry]:
     """A person first, then the workers that everybody knows, installed or not, then all others."""
+    entry_of = partial(_entry, bundles=bundles or BundlesState())
     found = {worker.name: worker for worker in workers}
     if mode is Mode.HYBRID:
         able = {name: worker for name, worker in found.items() if can_load(worker)}
-        ordered = _in_order(able, known)
+        ordered = _in_order(able, known, entry_of)
         return [entry for entry in ordered if entry.is_installed]
     person = RosterEntry(HUMAN, "Human-Only", _READY, True, "You play, with the keyboard")
-    return [person, *_in_order(found, known)] if found else []
+    return [person, *_in_order(found, known, entry_of)] if found else []
 
 
-def _in_order(workers: Mapping[str, WorkerInfo], known: Sequence[KnownWorker]) -> list[RosterEntry]:
+def _in_order(
+    workers: Mapping[str, WorkerInfo],
+    known: Sequence[KnownWorker],
+    entry_of: Callable[[WorkerInfo], RosterEntry],
+) -> list[RosterEntry]:
     rest = dict(workers)
     entries = []
     for item in known:
         name = next((name for name in item.ids if name in rest), None)
         if name is not None:
-            entries.append(_entry(rest.pop(name)))
+            entries.append(entry_of(rest.pop(name)))
         else:
             entries.append(
                 RosterEntry(item.ids[0], item.title, _ABSENT, False, item.about, needs=item.needs)
             )
-    return [*entries, *map(_entry, rest.values())]
+    return [*entries, *map(entry_of, rest.values())]
 
 
 def can_load(worker: WorkerInfo) -> bool:
@@ -83,11 +96,13 @@ def script_worker(workers: Iterable[WorkerInfo]) -> str:
     return next((worker.name for worker in workers if runs_commands(worker)), "")
 
 
-def _entry(worker: WorkerInfo) -> RosterEntry:
+def _entry(worker: WorkerInfo, bundles: BundlesState) -> RosterEntry:
     capabilities = worker.capabilities
     title = capabilities.metadata.name if capabilities else worker.name
     if worker.error:
         return RosterEntry(worker.name, title, _BROKEN, False, worker.error)
+    if (info := bundle_of(worker, bundles)) is not None:
+        return _bundled_entry(worker, title, info)
     missing = worker.missing
     return RosterEntry(
         worker.name,
@@ -101,6 +116,23 @@ def _entry(worker: WorkerInfo) -> RosterEntry:
         ),
         missing.fix if missing else "",
     )
+
+
+# Of a worker whose packages are in a bundle. What is absent is offered with what is started.
+_BUNDLE_WORDS = {
+    VenvState.INSTALLED: _READY,
+    VenvState.ABSENT: "to install",
+    VenvState.INSTALLING: "installing",
+    VenvState.BROKEN: "to install",
+}
+
+
+def _bundled_entry(worker: WorkerInfo, title: str, info: VenvInfo) -> RosterEntry:
+    description = worker.capabilities.metadata.description if worker.capabilities else ""
+    to_fetch = f" ({size(info.fetch_bytes)} to fetch)" if fetch_words(info) else ""
+    told = f"{info.title or info.name}: {state_words(info)}{to_fetch}"
+    word = _BUNDLE_WORDS.get(info.state, _NOT_READY)
+    return RosterEntry(worker.name, title, word, info.is_usable, description, (told,))
 
 
 # The family of an environment that no catalogue knows.

@@ -17,6 +17,7 @@ from mosaic.gui.launch.model.field_lookup import field_values
 from mosaic.gui.state.compatibility import missing_packages
 from mosaic.gui.state.targets import Operation, PolicyTarget
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
+from mosaic.gui.state.worker_bundles import can_start, has_bundles
 
 _ENVIRONMENT = Field("env_id", "Environment", FieldKind.ENVIRONMENT, is_required=True)
 
@@ -125,7 +126,7 @@ class LaunchForm:
         worker = self.worker_info
         if worker is None:
             return Problem("This worker is gone: choose another one")
-        if not worker.is_ready:
+        if not can_start(worker, self.state.bundles):
             return Problem(f"{worker.name} is not ready: {readiness_fix(worker)}")
         if self.has_policy and self.policy is None:
             return Problem("Choose a policy", "policy")
@@ -142,8 +143,9 @@ class LaunchForm:
         except EntryError as error:
             return str(error)
         worker = self.worker_info
-        # The catalogue looked into our own environment; another one may well have the packages.
-        if worker is not None and worker.python == sys.executable:
+        # The catalogue looked into our own environment; another one may well have the packages,
+        # and of what bundles hold the daemon knows more.
+        if worker is not None and worker.python == sys.executable and not has_bundles(worker):
             return missing_packages(self.state.environment(self.state.env_id))
         return ""
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from psygnal import Signal
 
+from mosaic.contracts.bundles import VenvState
 from mosaic.front.known_workers import known_workers
 from mosaic.gui.launch.model.choices import (
     HUMAN,
@@ -28,6 +29,7 @@ from mosaic.gui.state.compatibility import fitting_algorithms
 from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PlayTarget, PolicyTarget
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
+from mosaic.gui.state.worker_bundles import bundle_of, can_start, has_bundles
 
 _POLICY_OPERATIONS = (Operation.EVALUATE, Operation.RESUME)
 
@@ -58,6 +60,8 @@ class LaunchState:
         state.connection_changed.connect(self._on_connection_changed)
         state.environment_changed.connect(self._on_environment_changed)
         state.environment_asked.connect(self._on_environment_asked)
+        state.bundles.changed.connect(self._on_bundles_changed)
+        self._bundle_states = self._states_of_bundles()
         if self._saved.env_id:
             state.choose_environment(self._saved.env_id)
         state.set_mode(self._saved.mode)
@@ -80,7 +84,7 @@ class LaunchState:
 
     @property
     def entries(self) -> list[RosterEntry]:
-        return roster(self.state.workers, self.state.mode, known_workers())
+        return roster(self.state.workers, self.state.mode, known_workers(), self.state.bundles)
 
     @property
     def chosen_entry(self) -> str:
@@ -126,6 +130,12 @@ class LaunchState:
     def can_use_trained(self) -> bool:
         info = self.state.worker(self.worker)
         return info is not None and can_load(info)
+
+    @property
+    def tells_packages(self) -> bool:
+        """Whether what the catalogue misses here is missing for whoever acts, too."""
+        is_bundled = self.state.mode is Mode.AGENT and has_bundles(self.state.worker(self.worker))
+        return not is_bundled
 
     @property
     def can_resume(self) -> bool:
@@ -225,7 +235,7 @@ class LaunchState:
         able = [
             worker.name
             for worker in self.state.workers
-            if worker.is_ready and worker.name in training
+            if can_start(worker, self.state.bundles) and worker.name in training
         ]
         return next(iter([*able, *(name for name in names if name in training), *names]), "")
 
@@ -253,6 +263,18 @@ class LaunchState:
     def _on_connection_changed(self, _: str) -> None:
         self.refreshed.emit()
 
+    def _on_bundles_changed(self) -> None:
+        """Far more often than a worker becomes ready by it."""
+        states = self._states_of_bundles()
+        if states != self._bundle_states:
+            self._bundle_states = states
+            self.roster_changed.emit()
+            self.refreshed.emit()
+
+    def _states_of_bundles(self) -> list[VenvState | None]:
+        found = (bundle_of(worker, self.state.bundles) for worker in self.state.workers)
+        return [None if info is None else info.state for info in found]
+
     def _on_environment_changed(self, _: str) -> None:
         self._refresh_form()
 
@@ -279,7 +301,7 @@ class LaunchState:
             if environment is None or fitting_algorithms(environment, [item])
         }
         found = [worker for worker in self.state.workers if worker.name in able]
-        found.sort(key=lambda worker: not worker.is_ready)
+        found.sort(key=lambda worker: not can_start(worker, self.state.bundles))
         return found[0].name if found else ""
 
     def _refresh_form(self) -> None:

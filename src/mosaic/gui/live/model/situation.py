@@ -12,6 +12,7 @@ from mosaic.contracts.run_state import RunState
 from mosaic.fastlane.settings import OFF, VIDEO_MODE
 from mosaic.fastlane.viewer import BROKEN, ENDED, LIVE, NO_STEP, PAUSED_NOW, STALLED
 from mosaic.front.run_words import progress_parts, state_word
+from mosaic.gui.state.awaited_bundles import awaited_bundle, awaited_install
 from mosaic.gui.state.live_watch import LiveFrames
 from mosaic.gui.state.possible_actions import may_have_episodes
 
@@ -33,6 +34,7 @@ class Offer(StrEnum):
     EVALUATE = "evaluate"
     RESUME = "resume"
     CHARTS = "charts"
+    BUNDLES = "bundles"
 
 
 OFFER_TEXTS = {
@@ -42,6 +44,7 @@ OFFER_TEXTS = {
     Offer.EVALUATE: "Evaluate",
     Offer.RESUME: "Resume",
     Offer.CHARTS: "Show its charts",
+    Offer.BUNDLES: "Show the bundle",
 }
 
 
@@ -97,8 +100,7 @@ def situation_of(
             offers=(Offer.CHARTS,),
         )
     if record.state is RunState.INIT:
-        text = _sentence(record.waiting) if record.waiting else "It starts as soon as it can."
-        return Situation(LiveContent.MESSAGE, "clock-outline", "Waits in the queue", text)
+        return _queued(record)
     if frames.status == BROKEN and not is_drawn_beside:
         return Situation(
             LiveContent.MESSAGE,
@@ -117,6 +119,23 @@ def situation_of(
             is_watched=True,
         )
     return Situation(LiveContent.PICTURES, veil=_veil(record, frames), is_watched=True)
+
+
+def _queued(record: RunRecord) -> Situation:
+    if (install := awaited_install(record)) is not None:
+        told = install.percent or "waits for another install"
+        return Situation(
+            LiveContent.MESSAGE,
+            "progress-download",
+            "Installing what it needs",
+            f"{install.name}: {told}\nThe run starts by itself when that is there.",
+            offers=(Offer.BUNDLES,),
+        )
+    text = _sentence(record.waiting) if record.waiting else "It starts as soon as it can."
+    offers = (Offer.BUNDLES,) if awaited_bundle(record) else ()
+    return Situation(
+        LiveContent.MESSAGE, "clock-outline", "Waits in the queue", text, offers=offers
+    )
 
 
 def is_video_off(details: RunRecord | None) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import FailureKind, Outcome
 from mosaic.gui.runs.model.logs import printable
+from mosaic.gui.state.awaited_bundles import bundle_to_install
 from mosaic.gui.state.possible_actions import RunAction
 
 _LONGEST = 300
@@ -90,6 +91,7 @@ def failure_text(record: RunRecord, can_resume: bool) -> FailureText | None:
     again = (
         RunAction.RESUBMIT
         if failure.kind in (FailureKind.LOST, FailureKind.INTERRUPTED, FailureKind.SIGNAL)
+        or bundle_to_install(failure.hint)  # what is missing is offered then
         else RunAction.EDIT
     )
     return FailureText(happened, advice, tail, (*first, again))

@@ -17,6 +17,7 @@ from mosaic.front.run_words import (
     steps_text,
 )
 from mosaic.gui.runs.model.columns import Column
+from mosaic.gui.state.awaited_bundles import awaited_install
 
 NONE = "–"
 _ORIGIN_MARKS = {Origin.SCRIPT: ("script-text-outline",), Origin.IMPORTED: ("import",)}
@@ -32,6 +33,7 @@ class RunRow:
     fraction: float | None
     progress: str
     note: str  # stands in place of the progress: why a run waits or seems stuck
+    installed: float | None  # how much of what it needs, while it waits for that
     elapsed: str
     remaining: str
     mean_return: str
@@ -85,6 +87,7 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
         fraction=fraction,
         progress=_progress_text(record, fraction),
         note="" if record.is_over else record.waiting or record.stalled,
+        installed=install.fraction if (install := awaited_install(record)) else None,
         elapsed=NONE if elapsed is None else clock(elapsed),
         remaining=NONE if remaining is None else clock(remaining),
         mean_return=NONE if progress.mean_return is None else return_text(progress.mean_return),
