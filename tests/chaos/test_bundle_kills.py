@@ -63,7 +63,7 @@ def outcome(builds: Builds, lock: Lock) -> str:
         return "absent"
     assert state is VenvState.INSTALLED, builds.store.info(target).problem
     assert builds.store.verify(target) == []
-    command = [python_of(target), "-I", "-c", "import " + ", ".join(IMPORTS)]
+    command = [str(python_of(target)), "-I", "-c", "import " + ", ".join(IMPORTS)]
     subprocess.run(command, check=True, timeout=PATIENCE_S)
     return "whole"
 
