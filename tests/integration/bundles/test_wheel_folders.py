@@ -31,7 +31,7 @@ def test_wheels_that_a_folder_lacks_are_named_before_anything_is_done(tmp_path: 
     with pytest.raises(BundleError) as caught:
         builds.build(lock, from_folder=tmp_path / "stick")
     assert "has no wheel of beta 1.0, gamma 1.0, delta 1.0 and 1 more" in caught.value.message
-    assert "mosaic bundles pack learner FOLDER" in caught.value.hint
+    assert "mosaic bundles pack learner --to FOLDER" in caught.value.hint
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
