@@ -166,8 +166,8 @@ class Installer:
             raise BundleError(
                 f"{self._from_folder} has no wheel of {named}"
                 + (f" and {more} more." if more > 0 else "."),
-                hint=f"make it with `mosaic bundles pack {self._lock.bundle} --to FOLDER`, with this"
-                f" version of MOSAIC and Python {self._lock.python}",
+                hint=f"make it with `mosaic bundles pack {self._lock.bundle} --to FOLDER`, with"
+                f" this version of MOSAIC and Python {self._lock.python}",
                 bundle=self._lock.bundle,
             )
 
