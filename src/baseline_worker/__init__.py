@@ -1,6 +1,7 @@
 """Random and scripted policies in any Gymnasium environment: smoke tests and lower bounds."""
 
 from baseline_worker.config import BaselineConfig
+from mosaic.contracts.bundles import BundleRule
 from mosaic.worker import (
     Lane,
     ReadinessCheck,
@@ -31,6 +32,7 @@ def get_worker_metadata() -> WorkerCapabilities:
                 fix='pip install "mosaic-rl[baseline]"',
             ),
         ),
+        bundle_rules=(BundleRule("baseline_worker"),),
         metadata=WorkerMetadata(
             name="Baseline policies",
             version=__version__,

@@ -15,6 +15,7 @@ _INSTALL = 'pip install "mosaic-rl[cleanrl]"'
 def get_worker_metadata() -> WorkerCapabilities:
     """Entry point in the group `mosaic.workers`; must not import torch or gymnasium."""
     # Imported here: the catalogue of algorithms, below this package, has milliseconds only.
+    from cleanrl_worker.bundle_rules import bundle_rules
     from cleanrl_worker.config import worker_config_schema
     from mosaic.contracts.capabilities import (
         Lane,
@@ -53,6 +54,7 @@ def get_worker_metadata() -> WorkerCapabilities:
             ReadinessCheck(name=package, check=f"import:{package}", fix=_INSTALL)
             for package in ("torch", "gymnasium", "tyro", "safetensors")
         ),
+        bundle_rules=bundle_rules(),
         metadata=WorkerMetadata(
             name="CleanRL Worker",
             version=__version__,

@@ -76,6 +76,19 @@ def family_of(env_id: str) -> Family:
     return FAMILIES[_FAMILY_OF_NAME.get(name, GYMNASIUM)]
 
 
+def id_patterns(family: str) -> tuple[str, ...]:
+    """What ids of a family look like, as `fnmatch` reads it; of those that have a form of their
+    own."""
+    prefixes = [prefix for prefix, name in _PREFIXES.items() if name == family]
+    names = _NAMES.get(family, "").split()
+    if family == ATARI:
+        names += [f"{name}NoFrameskip" for name in names]
+    return (
+        *(pattern for prefix in prefixes for pattern in (f"{prefix}*", f"*:{prefix}*")),
+        *(pattern for name in names for pattern in (name, f"{name}-v*")),
+    )
+
+
 def without_module(env_id: str) -> str:
     """`Env-v0` of `some.module:Env-v0`."""
     return env_id.rpartition(":")[2]

@@ -7,6 +7,7 @@ and each accelerator. Add-ons (one for each family of environments) join the bun
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import re
 from collections.abc import Iterable, Mapping
@@ -73,15 +74,19 @@ class BundleRule:
     # Where a program of another venv runs: the field of the config that gets its interpreter. A
     # config that sets the field itself needs no bundle for it. Empty: the worker's own venv.
     python_field: str = ""
+    # Further fields and what they look like: all of `where` must hold, and none of `unless`.
+    where: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    unless: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # Where the worker itself runs beside MOSAIC, the program of `python_field` can do so as well:
+    # its own venv is used when it is installed, and merely offered when it is not.
+    is_optional: bool = False
 
     def holds(self, config: Mapping[str, Any]) -> bool:
-        if not self.field:
-            return True
-        value = field_at(config, self.field)
-        if value is None:
-            return False
-        text = _text(value)
-        return any(fnmatch.fnmatchcase(text, pattern) for pattern in self.patterns)
+        return (
+            (not self.field or _is_like(config, self.field, self.patterns))
+            and all(_is_like(config, name, (text,)) for name, text in self.where.items())
+            and not any(_is_like(config, name, (text,)) for name, text in self.unless.items())
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> BundleRule:
@@ -99,17 +104,26 @@ class VenvNeed:
     name: str
     # The field of the worker's config that gets its interpreter; empty: it runs the worker itself.
     python_field: str = ""
+    # Whether it is not needed where the worker itself runs beside MOSAIC.
+    is_optional: bool = False
 
 
 def needed_venvs(rules: Iterable[BundleRule], config: Mapping[str, Any]) -> tuple[VenvNeed, ...]:
     """At most one for the worker itself, first, and one for each program it has run elsewhere."""
-    bundles: dict[str, list[str]] = {}
+    chosen: dict[str, list[BundleRule]] = {}
     for rule in rules:
         # Whoever names an interpreter has prepared it.
         is_given = bool(rule.python_field) and bool(field_at(config, rule.python_field))
         if not is_given and rule.holds(config):
-            bundles.setdefault(rule.python_field, []).append(rule.bundle)
-    return tuple(VenvNeed(joined_name(bundles[field]), field) for field in sorted(bundles))
+            chosen.setdefault(rule.python_field, []).append(rule)
+    return tuple(
+        VenvNeed(
+            joined_name(rule.bundle for rule in rules),
+            python_field,
+            all(rule.is_optional for rule in rules),
+        )
+        for python_field, rules in sorted(chosen.items())
+    )
 
 
 @dataclass(frozen=True)
@@ -198,6 +212,12 @@ def split_name(name: str) -> tuple[str, ...]:
     """Empty when it cannot be the name of anything: names become parts of paths."""
     parts = tuple(name.split(JOINT))
     return parts if all(_NAME.fullmatch(part) for part in parts) else ()
+
+
+def _is_like(config: Mapping[str, Any], name: str, patterns: Iterable[str]) -> bool:
+    value = field_at(config, name)
+    text = _text(value)
+    return value is not None and any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns)
 
 
 def _text(value: Any) -> str:

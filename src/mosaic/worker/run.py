@@ -180,7 +180,8 @@ class Run(EventWriter, Generic[ConfigType]):
     def register(self) -> None:
         """The handshake: always the first line of an attempt."""
         capabilities = self.capabilities.to_dict()
-        capabilities.pop("config_schema")  # large, and the catalog has it
+        for name in ("config_schema", "bundle_rules"):
+            capabilities.pop(name)  # large, and the catalog has it
         body = encode(
             {
                 "schema_version": EVENT_SCHEMA_VERSION,

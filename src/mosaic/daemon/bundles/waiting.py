@@ -65,11 +65,13 @@ class WaitingRuns:
 
     async def look(self, run: ActiveRun, is_new: bool = False) -> None:
         """`is_new`: it is not in the queue yet, and nothing else may happen to it."""
+        files = self._home.run(run.run_id)
         try:
             command = await asyncio.to_thread(self._specs.command_of, run.run_id, run.config)
-            missing = command.missing
+            agreement = await asyncio.to_thread(kept_agreement, files)
+            missing = command.to_install if agreement is not None else command.missing
         except MosaicError:
-            missing = ()  # launching it will say what is wrong
+            agreement, missing = None, ()  # launching it will say what is wrong
         except Exception:
             self._unblock(run)
             raise
@@ -78,8 +80,6 @@ class WaitingRuns:
         if not missing:
             self._unblock(run)
             return
-        files = self._home.run(run.run_id)
-        agreement = await asyncio.to_thread(kept_agreement, files)
         if agreement is None or is_new:
             self._block(run, waiting_for_somebody(missing, run.run_id))
             return

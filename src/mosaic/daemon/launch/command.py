@@ -50,10 +50,18 @@ class LaunchCommand:
     # What it needs besides what is installed beside MOSAIC: its own venv, and those of programs.
     venvs: tuple[ResolvedVenv, ...] = ()
 
+    # What it would use if it were installed, and can do without.
+    offered: tuple[ResolvedVenv, ...] = ()
+
     @property
     def missing(self) -> tuple[ResolvedVenv, ...]:
         """What has to be installed before it can run."""
         return tuple(venv for venv in self.venvs if not venv.is_usable)
+
+    @property
+    def to_install(self) -> tuple[ResolvedVenv, ...]:
+        """What is installed for it where somebody agreed to that."""
+        return (*self.missing, *self.offered)
 
     @property
     def own_venv(self) -> ResolvedVenv | None:

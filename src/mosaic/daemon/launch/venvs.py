@@ -69,7 +69,15 @@ def in_venvs(
                 python=own.python,
                 path_dirs=(*entry.path_dirs, workers.path_of(entry)),
             )
-    return replace(command, venvs=tuple(found))
+    is_beside_mosaic = command.python == workers.python
+    optional = [
+        item for item in found if is_beside_mosaic and item.need.is_optional and not item.is_usable
+    ]
+    return replace(
+        command,
+        venvs=tuple(item for item in found if item not in optional),
+        offered=tuple(item for item in optional if item.lock is not None),
+    )
 
 
 def needs_of(

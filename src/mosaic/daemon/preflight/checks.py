@@ -334,9 +334,10 @@ BUNDLE_CHECK = "bundle"
 
 def check_bundles(subject: Subject) -> list[PreflightResult]:
     """What the run needs is installed, or somebody agreed that it will be."""
-    missing, agreement = subject.command.missing, subject.agreement
+    command, agreement = subject.command, subject.agreement
+    missing = command.missing if agreement is None else command.to_install
     if not missing:
-        return []
+        return [_offer(venv) for venv in command.offered]
     error = next((venv.problem for venv in missing if venv.lock is None or venv.problem), None)
     if error is None and agreement is not None:
         error = agreed_error(missing, agreement.most_bytes)
@@ -351,6 +352,14 @@ def check_bundles(subject: Subject) -> list[PreflightResult]:
                 for venv in missing
             ]
     return [_bundle_failure(error or missing_error(missing))]
+
+
+def _offer(venv: ResolvedVenv) -> PreflightResult:
+    message = (
+        f"{venv.name} is not installed; its program runs with what is beside MOSAIC "
+        f"(`{venv.install_command}` gives it the versions it was written for)"
+    )
+    return PreflightResult(BUNDLE_CHECK, True, message)
 
 
 def _bundle_failure(error: BundleError) -> PreflightResult:

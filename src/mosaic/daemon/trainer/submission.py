@@ -134,12 +134,12 @@ class RunSubmitter:
         )
         if dry_run:
             argv = command.argv("worker-<RUN>-<slot>.json")
-            return Submission("", False, "", argv, tuple(results), needed, command.missing)
+            return Submission("", False, "", argv, tuple(results), needed, command.to_install)
         raise_first_failure(results)
         if needed is not None and not is_confirmed:
             raise consent_error(needed, consent, f"The config of {config.run_name!r}")
         # A run that is stored is queued as well: half of this would be a run that waits forever.
-        bundles = _RunBundles(tuple(kept.values()), agreement if command.missing else None)
+        bundles = _RunBundles(tuple(kept.values()), agreement if command.to_install else None)
         return await self.accepting.do(
             self._accept(config, client_key, command, tuple(results), bundles)
         )
@@ -230,8 +230,9 @@ class RunSubmitter:
             return Submission(accepted_id, False, digest, (), results)
         record = await self._registry.get(run_id)
         run = ActiveRun(record, parse_run_config(stored))
-        if command.missing:
-            run.blocked = waiting_for_somebody(command.missing, run_id)
+        waits_for = command.missing if bundles.agreement is None else command.to_install
+        if waits_for:
+            run.blocked = waiting_for_somebody(waits_for, run_id)
         self._enqueue(run)
         log.info("run.submitted", run_id=run_id, worker=record.worker)
         argv = command.argv(str(self._home.configs / f"worker-{run_id}-<slot>.json"))
