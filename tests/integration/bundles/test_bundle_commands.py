@@ -1,0 +1,219 @@
+"""`mosaic bundles`, `--install` and `mosaic reproduce` against a real daemon, from tiny wheels."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mosaic.contracts.bundles import VenvState
+from mosaic.contracts.run_state import Outcome
+from tests.daemon_harness import DaemonHarness, running_daemon
+from tests.integration.pseudo_terminal import pseudo_terminal
+from tests.support.tiny_bundles import PACKAGE, WORKER, write_bundles, write_worker
+from tests.support.tiny_wheels import make_wheel
+from tests.support.wheel_index import WheelIndex
+from tests.waiting import PATIENCE_S, wait_until
+
+BALLAST = 400_000
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[WheelIndex]:
+    with WheelIndex(tmp_path / "wheels") as index:
+        yield index
+
+
+class Commands:
+    """`mosaic` with a daemon whose pip is set up for the index of the test."""
+
+    def __init__(self, daemon: DaemonHarness) -> None:
+        self.daemon = daemon
+        self.environment = {**daemon.environment, "PYTHONWARNINGS": "error"}
+
+    def __call__(self, *words: str, status: int = 0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "mosaic.cli", *words],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        text = done.stdout + (done.stderr if status else "")
+        assert done.returncode == status, f"{words}: {done.returncode}\n{text}\n{done.stderr}"
+        assert "Traceback" not in done.stderr and "\x1b" not in text
+        return text
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self(*words, "--json"))
+
+    def state(self, name: str) -> VenvState:
+        (info,) = self.daemon.client.bundles([name])
+        return info.state
+
+    def left(self) -> list[str]:
+        """What is below the folder of venvs, whole or not."""
+        folder = self.daemon.home.venvs
+        return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+@pytest.fixture
+def mosaic(tmp_path: Path, index: WheelIndex) -> Iterator[Commands]:
+    alpha = make_wheel(index.folder, "alpha", ballast=BALLAST)
+    games = make_wheel(index.folder, "mazes")
+    installed = tmp_path / "site"
+    write_bundles(installed, {"learner": [alpha], "learner+games": [alpha, games]})
+    settings = {"PIP_INDEX_URL": index.url, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    settings["PIP_CONFIG_FILE"] = os.devnull
+    settings["UV_CACHE_DIR"] = str(tmp_path / "uv-cache")
+    with running_daemon(PYTHONPATH=str(installed), **settings) as daemon:
+        commands = Commands(daemon)
+        commands("workers", "add", str(write_worker(tmp_path / "worker")))
+        yield commands
+
+
+def test_a_bundle_is_listed_installed_found_verified_and_removed(mosaic: Commands) -> None:
+    assert mosaic.state("learner") is VenvState.ABSENT
+    assert "Tiny learner" in mosaic("bundles")
+    shown = mosaic("bundles", "install", "learner")
+    assert "learner installed in" in shown
+    folder = Path(mosaic("bundles", "where", "learner").strip())
+    python = folder / "bin" / "python"
+    subprocess.run([python, "-c", "import alpha"], check=True, timeout=PATIENCE_S)
+    assert "1 venv" in mosaic("bundles")
+    assert "every file is as it was installed" in mosaic("bundles", "verify", "learner")
+    assert "is installed already" in mosaic("bundles", "install", "learner")
+    assert "nothing to delete" in mosaic("bundles", "prune")
+
+    changed = next(folder.glob("lib/*/site-packages/alpha/shown.py"))
+    changed.write_text("# somebody was here\n")
+    assert "alpha" in mosaic("bundles", "verify", "learner", status=6)
+    assert "fix: mosaic bundles install learner" in mosaic("bundles")
+    assert "learner installed in" in mosaic("bundles", "install", "learner")
+    assert "every file is as it was installed" in mosaic("bundles", "verify", "learner")
+
+    assert "removed learner" in mosaic("bundles", "remove", "learner")
+    assert mosaic.state("learner") is VenvState.ABSENT
+    assert mosaic.left() == []
+
+
+def test_a_packed_bundle_is_installed_without_the_index(
+    mosaic: Commands, index: WheelIndex, tmp_path: Path
+) -> None:
+    stick = tmp_path / "stick"
+    assert "packed learner+games" in mosaic("bundles", "pack", "learner+games", "--to", str(stick))
+    for wheel in index.folder.glob("*.whl"):
+        wheel.unlink()
+    found = mosaic.json("bundles", "install", "learner+games", "--from", str(stick))
+    assert (found["name"], found["state"]) == ("learner+games", "installed")
+
+
+def test_bad_words_are_refused_with_what_to_do(mosaic: Commands) -> None:
+    error = mosaic("bundles", "install", "lerner", status=6)
+    assert "There is no bundle 'lerner'" in error and "learner" in error
+    error = mosaic("bundles", "install", "games+learner", status=6)
+    assert "only add-ons are joined" in error
+    error = mosaic("bundles", "install", "learner", "--accelerator", "tpu", status=2)
+    assert "--accelerator" in error
+    assert mosaic.left() == []
+
+
+def test_a_broken_package_of_bundles_is_named_and_costs_nobody_the_others(
+    mosaic: Commands, tmp_path: Path
+) -> None:
+    definitions = tmp_path / "site" / PACKAGE / "bundles.toml"
+    definitions.write_text(definitions.read_text() + '\n[odd]\nkind = "planet"\n')
+
+    def problem() -> bool:
+        return any("odd" in text for text in mosaic.daemon.client.bundle_problems())
+
+    wait_until(problem, what="the daemon to see the change")
+    assert mosaic.state("learner") is VenvState.ABSENT
+
+
+def test_ctrl_c_cancels_an_install_and_leaves_nothing(mosaic: Commands, index: WheelIndex) -> None:
+    index.goes_on.clear()
+    with pseudo_terminal(100) as terminal:
+        process = terminal.start(
+            [sys.executable, "-m", "mosaic.cli", "bundles", "install", "learner"],
+            mosaic.environment,
+        )
+        terminal.wait_for("Install it? [Y/n]")
+        terminal.press(b"\n")
+        assert index.has_sent_half.wait(PATIENCE_S)
+        terminal.wait_for("fetching")
+        terminal.press(b"\x03")
+        terminal.wait_for("Canceled: nothing of learner was installed")
+        assert process.wait(PATIENCE_S) == 130
+    assert mosaic.state("learner") is VenvState.ABSENT
+    assert mosaic.left() == []
+
+
+# Runs
+
+
+def test_a_run_that_lacks_its_bundle_names_the_option_with_the_size(mosaic: Commands) -> None:
+    error = mosaic("run", WORKER, "--set", "game=maze1", status=6)
+    assert "learner+games" in error and "--install" in error and "kB" in error
+    dry = mosaic("run", WORKER, "--set", "game=maze1", "--dry-run", status=6)
+    assert "what is not installed yet" in dry
+    assert "is installed first" in mosaic("run", WORKER, "--dry-run", "--install")
+    assert mosaic.daemon.client.list_runs() == [] and mosaic.left() == []
+
+
+def test_with_install_a_run_waits_for_its_bundle_and_says_so(
+    mosaic: Commands, index: WheelIndex
+) -> None:
+    index.goes_on.clear()
+    run_id = mosaic("run", WORKER, "--install", "--detach").strip()
+
+    def waiting() -> str:
+        return mosaic.daemon.client.get_run(run_id).waiting
+
+    wait_until(lambda: "installing learner" in waiting(), what="the run to wait for its install")
+    index.goes_on.set()
+    record = mosaic.daemon.wait_over(run_id)
+    assert record.outcome is Outcome.SUCCEEDED, record.failure
+    assert record.manifest["bundle"]["name"] == "learner"
+    assert mosaic.state("learner") is VenvState.INSTALLED
+    # The next one needs nothing.
+    assert mosaic.json("run", WORKER)["outcome"] == "succeeded"
+
+
+def test_on_a_terminal_the_install_is_offered(mosaic: Commands) -> None:
+    with pseudo_terminal(100) as terminal:
+        process = terminal.start(
+            [sys.executable, "-m", "mosaic.cli", "run", WORKER], mosaic.environment
+        )
+        terminal.wait_for("Install it now? [Y/n]")
+        assert "Tiny learner" in terminal.output and "to fetch" in terminal.output
+        terminal.press(b"\n")
+        terminal.wait_for("succeeded")
+        assert process.wait(PATIENCE_S) == 0
+
+
+def test_a_run_is_reproduced_with_the_packages_it_had(
+    mosaic: Commands, index: WheelIndex, tmp_path: Path
+) -> None:
+    first = mosaic.json("run", WORKER, "--install", "--seed", "3")
+    # Meanwhile the bundle has a new version, and the old venv is gone.
+    mosaic("bundles", "remove", "learner")
+    newer = make_wheel(index.folder, "alpha", "2.0")
+    write_bundles(tmp_path / "site", {"learner": [newer]})
+
+    plan = mosaic("reproduce", first["run_id"], "--dry-run", status=6)
+    assert "learner" in plan and "seed" in plan and "what is not installed yet" in plan
+    again = mosaic("reproduce", first["run_id"], "--install")
+    assert "every metric is the same" in again
+    second = mosaic.daemon.client.find_run("latest")
+    then, now = first["manifest"]["bundle"], second.manifest["bundle"]
+    assert now["lock_hash"] == then["lock_hash"]
+    assert second.config["metadata"]["reproduces"] == first["run_id"]
+    assert second.metrics_digest == first["metrics_digest"]
