@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mosaic.bundles.locks import Lock
-from mosaic.bundles.venv_store import python_of, try_lock, unlock
+from mosaic.bundles.venv_store import build_folder, log_of, python_of, try_lock, unlock
 from mosaic.contracts.bundles import VenvState
 from mosaic.errors import BundleError
 from tests.chaos.extent import extent
@@ -79,29 +79,35 @@ def test_an_install_that_is_killed_at_any_instant_is_whole_or_absent(tmp_path: P
         names = ("alpha", "beta", "gamma", "delta")
         wheels = [make_wheel(builds.wheels, name, files=40, ballast=200_000) for name in names]
         locks[tool] = lock_of(wheels)
-        started = time.monotonic()
-        told = end_of(
-            builds.start(locks[tool].text, builds.target(locks[tool]), IMPORTS), PATIENCE_S
-        )
-        seconds[tool], lines[tool] = time.monotonic() - started, len(told)
-        assert outcome(builds, locks[tool]) == "whole", told[-1]
-        builds.store.remove(builds.target(locks[tool]), lambda path: False)
-    for number in range(kills):
+        for _ in range(2):  # the second time nothing has to be read from the disk
+            started = time.monotonic()
+            told = end_of(
+                builds.start(locks[tool].text, builds.target(locks[tool]), IMPORTS), PATIENCE_S
+            )
+            seconds[tool], lines[tool] = time.monotonic() - started, len(told)
+            assert outcome(builds, locks[tool]) == "whole", told[-1]
+            builds.store.remove(builds.target(locks[tool]), lambda path: False)
+    late = number = 0
+    while sum(seen.values()) < kills:
+        number += 1
         tool = TOOLS[number % len(TOOLS)]
         builds, lock = ways[tool], locks[tool]
         process = builds.start(lock.text, builds.target(lock), IMPORTS)
         if number // len(TOOLS) % 2:
             kill_at_line(process, dice.randint(1, lines[tool]), dice.uniform(0, 0.03))
         else:
-            kill_after(process, dice.uniform(0, 1.1 * seconds[tool]))
+            kill_after(process, dice.uniform(0, seconds[tool]))
         end_of(process, PATIENCE_S)
         found = outcome(builds, lock)
-        was_killed = process.returncode == -signal.SIGKILL
-        seen[f"{found} after {'the kill' if was_killed else 'its end'}"] += 1
+        if process.returncode == -signal.SIGKILL:
+            seen[found] += 1
+        else:
+            late += 1
+            assert found == "whole"
         # Half of the time the next install finds what this one left, half of the time it is swept.
         if dice.random() < 0.5:
             builds.store.sweep()
-            assert set(builds.left()) <= {f"{builds.target(lock).name}.log"}
+            assert set(builds.left()) <= {log_of(builds.target(lock)).name}
         if found == "whole":
             builds.store.remove(builds.target(lock), lambda path: False)
     for tool, builds in ways.items():
@@ -109,7 +115,11 @@ def test_an_install_that_is_killed_at_any_instant_is_whole_or_absent(tmp_path: P
         end_of(builds.start(lock.text, builds.target(lock), IMPORTS), PATIENCE_S)
         assert outcome(builds, lock) == "whole" and builds.left() == []
     counts = ", ".join(f"{count} {what}" for what, count in sorted(seen.items()))
-    record("17", f"kill -9 of an install ({', '.join(TOOLS)}) — {kills} kills: {counts}; 0 torn")
+    record(
+        "17",
+        f"kill -9 of an install ({', '.join(TOOLS)}) — {kills} kills: {counts}, 0 torn"
+        f" ({late} more had ended before)",
+    )
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -122,25 +132,23 @@ def test_a_disk_that_runs_full_during_an_install_leaves_nothing(tmp_path: Path, 
         for name in ("alpha", "beta", "gamma", "delta")
     ]
     lock = lock_of(made)
-    for size in (33, 34, 36, 40, 48):
-        with mounted_tmpfs(f"size={size}m") as disk:
-            filler = disk / "filler"
-            filler.write_bytes(b"")
+    for left_mb in (0, 5, 10, 20, 48):
+        with mounted_tmpfs("size=64m") as disk:
             builds = Builds(tmp_path, tool, home=disk / "home")
-            # Room enough to begin with; most of it is taken a moment later.
-            process = builds.start(lock.text, builds.target(lock), IMPORTS)
-            assert process.stdout is not None
-            process.stdout.readline()
-            with filler.open("wb") as file, contextlib.suppress(OSError):
-                file.write(b"\0" * (26 * MB))
+            target = builds.target(lock)
+            process = builds.start(lock.text, target, IMPORTS)
+            # It began with room enough; now somebody else takes most of that.
+            wait_until((build_folder(target) / "venv").exists, what="a build that has begun")
+            with (disk / "filler").open("wb") as file, contextlib.suppress(OSError):
+                file.write(b"\0" * ((62 - left_mb) * MB))
             last = end_of(process, PATIENCE_S)[-1]
             found = outcome(builds, lock)
             outcomes[found] += 1
             assert (last.fraction == 1.0) == (found == "whole"), last
             if found == "absent":
-                assert "disk" in last.message or "room" in last.message or "free" in last.message
+                assert "disk" in last.message or "room" in last.message, last
                 assert last.hint
-                assert set(builds.left()) <= {f"{builds.target(lock).name}.log"}
+                assert set(builds.left()) <= {log_of(target).name}
     assert outcomes["absent"] and outcomes["whole"]
     counts = ", ".join(f"{count} {what}" for what, count in sorted(outcomes.items()))
     record("17", f"disk that runs full during an install with {tool}: {counts}; 0 torn")
