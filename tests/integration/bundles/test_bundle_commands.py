@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mosaic.cli.main import main
 from mosaic.contracts.bundles import VenvState
 from mosaic.contracts.run_state import Outcome
 from tests.daemon_harness import DaemonHarness, running_daemon
@@ -31,25 +32,19 @@ def index(tmp_path: Path) -> Iterator[WheelIndex]:
 
 
 class Commands:
-    """`mosaic` with a daemon whose pip is set up for the index of the test."""
+    """`mosaic` in this process: starting one takes longer than most of what it does."""
 
-    def __init__(self, daemon: DaemonHarness) -> None:
+    def __init__(self, daemon: DaemonHarness, capsys: pytest.CaptureFixture[str]) -> None:
         self.daemon = daemon
-        self.environment = {**daemon.environment, "PYTHONWARNINGS": "error"}
+        self._capsys = capsys
 
     def __call__(self, *words: str, status: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "mosaic.cli", *words],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
-        text = done.stdout + (done.stderr if status else "")
-        assert done.returncode == status, f"{words}: {done.returncode}\n{text}\n{done.stderr}"
-        assert "Traceback" not in done.stderr and "\x1b" not in text
-        return text
+        """Standard output; with another status, of standard error as well."""
+        found = main(["--home", str(self.daemon.home.root), *words])
+        out, err = self._capsys.readouterr()
+        assert found == status, f"{words}: {found}\n{out}\n{err}"
+        assert "\x1b" not in out + err
+        return out + err if status else out
 
     def json(self, *words: str) -> Any:
         return json.loads(self(*words, "--json"))
@@ -65,7 +60,9 @@ class Commands:
 
 
 @pytest.fixture
-def mosaic(tmp_path: Path, index: WheelIndex) -> Iterator[Commands]:
+def mosaic(
+    tmp_path: Path, index: WheelIndex, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Commands]:
     alpha = make_wheel(index.folder, "alpha", ballast=BALLAST)
     games = make_wheel(index.folder, "mazes")
     installed = tmp_path / "site"
@@ -74,7 +71,7 @@ def mosaic(tmp_path: Path, index: WheelIndex) -> Iterator[Commands]:
     settings["PIP_CONFIG_FILE"] = os.devnull
     settings["UV_CACHE_DIR"] = str(tmp_path / "uv-cache")
     with running_daemon(PYTHONPATH=str(installed), **settings) as daemon:
-        commands = Commands(daemon)
+        commands = Commands(daemon, capsys)
         commands("workers", "add", str(write_worker(tmp_path / "worker")))
         yield commands
 
@@ -143,7 +140,7 @@ def test_ctrl_c_cancels_an_install_and_leaves_nothing(mosaic: Commands, index: W
     with pseudo_terminal(100) as terminal:
         process = terminal.start(
             [sys.executable, "-m", "mosaic.cli", "bundles", "install", "learner"],
-            mosaic.environment,
+            mosaic.daemon.environment,
         )
         terminal.wait_for("Install it? [Y/n]")
         terminal.press(b"\n")
@@ -190,7 +187,7 @@ def test_with_install_a_run_waits_for_its_bundle_and_says_so(
 def test_on_a_terminal_the_install_is_offered(mosaic: Commands) -> None:
     with pseudo_terminal(100) as terminal:
         process = terminal.start(
-            [sys.executable, "-m", "mosaic.cli", "run", WORKER], mosaic.environment
+            [sys.executable, "-m", "mosaic.cli", "run", WORKER], mosaic.daemon.environment
         )
         terminal.wait_for("Install it now? [Y/n]")
         assert "Tiny learner" in terminal.output and "to fetch" in terminal.output
