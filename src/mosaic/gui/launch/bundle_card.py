@@ -49,6 +49,10 @@ class BundleOfferCard(QWidget):
         layout.addLayout(told)
         layout.addWidget(self.advice)
         layout.addLayout(buttons)
+        # Shown with it, between it and the line of the footer.
+        self.gap = QWidget()
+        self.gap.setFixedHeight(0)
+        self.gap.hide()
         theme.changed.connect(self._draw)
         self._draw()
         self.hide()
@@ -65,7 +69,8 @@ class BundleOfferCard(QWidget):
             self.advice.setVisible(bool(offer.advice))
             self.button.setText(offer.button)
             self.button.setVisible(bool(offer.button))
-        self.setVisible(offer is not None)
+        for part in (self, self.gap):
+            part.setVisible(offer is not None)
 
     def take_keyboard(self) -> None:
         (self.button if self.button.isVisible() else self.details).setFocus()

@@ -110,8 +110,10 @@ class LaunchPanel(QWidget):
         top.addWidget(self.modes)
         bottom = QVBoxLayout()
         bottom.setContentsMargins(_MARGIN, 0, _MARGIN, 0)
+        bottom.setSpacing(8)
         bottom.addWidget(self.preset_row)
         bottom.addWidget(self.bundle_card)
+        bottom.addWidget(self.bundle_card.gap)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(1, 1, 1, 1)
         layout.setSpacing(0)
@@ -440,6 +442,8 @@ class LaunchPanel(QWidget):
             # Of a checkpoint the first sentence will do: its chip, just above, has all of it.
             text = problem.text.partition(". ")[0] if problem.field == CHIP else problem.text
             self.footer.show_problem(button, text)
+        elif offer is not None and offer.is_possible and not self._error:
+            self.footer.show_busy(button, offer.reason)
         elif offer is not None:
             self.footer.show_problem(button, self._error or offer.reason)
         else:

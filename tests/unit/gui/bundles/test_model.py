@@ -98,7 +98,7 @@ def test_facts_tell_sizes_and_times() -> None:
         " · used 3 min ago"
     )
     assert "never used" in card_of(installed(used_at=None), NOW).facts
-    assert "about 640 MB on disk" in card_of(info()).facts
+    assert "640 MB on disk" in card_of(info()).facts
 
 
 def test_an_install_tells_what_and_how_much_is_left() -> None:
@@ -108,7 +108,7 @@ def test_an_install_tells_what_and_how_much_is_left() -> None:
     assert texts.amounts(going_on(0.25)) == "53.0 MB of 212 MB · 159 MB left"
     assert texts.amounts(going_on(0.5)) == "106 MB of 212 MB · 106 MB left · 8.0 s left"
     waiting = InstallProgress(InstallPhase.WAITING)
-    assert texts.happening(waiting) == "Waiting for another install"
+    assert texts.happening(waiting).startswith("Waiting")
     assert texts.amounts(waiting) == ""
     assert "daemon" in texts.happening(going_on(), is_online=False)
 

@@ -189,6 +189,12 @@ def test_an_environment_without_its_packages(form: TrainForm, state: WorkbenchSt
     missing = replace(lander, install_command='pip install "mosaic-rl[box2d]"')
     state.set_catalogue(state.algorithms, [missing])
     state.choose_environment(lander.id)
+    assert form.problem() is None, "what its bundles hold the daemon knows"
+    state.set_workers(
+        replace(item, capabilities=replace(item.capabilities, bundle_rules=()))
+        for item in state.workers
+        if item.capabilities is not None
+    )
     assert 'pip install "mosaic-rl[box2d]"' in str(form.problem())
 
 

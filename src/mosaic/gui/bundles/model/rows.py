@@ -109,7 +109,7 @@ def row_of(info: VenvInfo, now: float | None = None) -> BundleRow:
         name=info.name,
         title=one_line(info.title) or info.name,
         about=one_line(info.about),
-        state="install failed" if failed else state_words(info),
+        state="install failed" if failed else _state_words(info),
         icon=icon,
         tone=tone,
         size=taken,
@@ -152,6 +152,10 @@ def summary(
         older = size(sum(info.disk_bytes for info in left_over))
         parts.append(f"{len(left_over)} older, {older}")
     return " · ".join(parts)
+
+
+def _state_words(info: VenvInfo) -> str:
+    return "comes with MOSAIC" if info.state is VenvState.PRESENT else state_words(info)
 
 
 def one_line(text: str) -> str:

@@ -20,10 +20,11 @@ class BundleOffer:
     most_bytes: int = 0  # what is agreed to with the button
     name: str = ""  # of the bundle that tells more
 
+    reason: str = "it is not installed yet: see above"  # why the form's own button does nothing
+
     @property
-    def reason(self) -> str:
-        """Why the form's own button does nothing, in its few words."""
-        return self.text.partition(" (")[0].rstrip(".")
+    def is_possible(self) -> bool:
+        return bool(self.button)
 
 
 def offer_of(missing: Sequence[VenvInfo], subject: str) -> BundleOffer | None:
@@ -33,7 +34,12 @@ def offer_of(missing: Sequence[VenvInfo], subject: str) -> BundleOffer | None:
     nowhere = next((item for item in missing if item.state is VenvState.UNAVAILABLE), None)
     if nowhere is not None:
         text = nowhere.problem or f"{_title(nowhere)} cannot be installed here"
-        return BundleOffer(_sentence(text), _sentence(nowhere.hint), name=nowhere.name)
+        return BundleOffer(
+            _sentence(text),
+            _sentence(nowhere.hint),
+            name=nowhere.name,
+            reason="What it needs cannot be installed here",
+        )
     to_fetch = sum(item.fetch_bytes for item in missing)
     names = " and ".join(map(_title, missing))
     busy = [item for item in missing if item.state is VenvState.INSTALLING]
@@ -45,6 +51,7 @@ def offer_of(missing: Sequence[VenvInfo], subject: str) -> BundleOffer | None:
             button=WAIT,
             most_bytes=to_fetch,
             name=busy[0].name,
+            reason="what it needs is being installed",
         )
     first = missing[0]
     what = f"{subject} needs {names}"

@@ -81,6 +81,8 @@ def situation_of(
 
     `is_drawn_beside`: its pictures do not come from the run itself.
     """
+    if record.state is RunState.INIT and awaited_bundle(record):
+        return _queued(record)
     if is_here is False:
         return Situation(
             LiveContent.MESSAGE,
@@ -132,9 +134,16 @@ def _queued(record: RunRecord) -> Situation:
             offers=(Offer.BUNDLES,),
         )
     text = _sentence(record.waiting) if record.waiting else "It starts as soon as it can."
-    offers = (Offer.BUNDLES,) if awaited_bundle(record) else ()
+    if not awaited_bundle(record):
+        return Situation(LiveContent.MESSAGE, "clock-outline", "Waits in the queue", text)
+    # Commands for a terminal are no use beside a button that does the same.
+    happened = text.partition(": `")[0]
     return Situation(
-        LiveContent.MESSAGE, "clock-outline", "Waits in the queue", text, offers=offers
+        LiveContent.MESSAGE,
+        "package-variant-closed",
+        "Waits for what it needs",
+        f"{happened}.\nOnce it is installed, the run starts by itself.",
+        offers=(Offer.BUNDLES,),
     )
 
 

@@ -17,7 +17,7 @@ from mosaic.front.run_words import (
     steps_text,
 )
 from mosaic.gui.runs.model.columns import Column
-from mosaic.gui.state.awaited_bundles import awaited_install
+from mosaic.gui.state.awaited_bundles import awaited_bundle, awaited_install
 
 NONE = "–"
 _ORIGIN_MARKS = {Origin.SCRIPT: ("script-text-outline",), Origin.IMPORTED: ("import",)}
@@ -78,7 +78,7 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
     progress = record.progress
     fraction = progress.fraction
     elapsed, remaining = elapsed_s(record, at), remaining_s(record, at)
-    speed = speed_of(record)
+    speed, install = speed_of(record), awaited_install(record)
     return RunRow(
         run_id=record.run_id,
         word=state_word(record),
@@ -86,8 +86,8 @@ def row_of(record: RunRecord, now: float | None = None) -> RunRow:
         environment=record.env_id or NONE,
         fraction=fraction,
         progress=_progress_text(record, fraction),
-        note="" if record.is_over else record.waiting or record.stalled,
-        installed=install.fraction if (install := awaited_install(record)) else None,
+        note=_note(record),
+        installed=None if install is None else install.fraction or 0.0,
         elapsed=NONE if elapsed is None else clock(elapsed),
         remaining=NONE if remaining is None else clock(remaining),
         mean_return=NONE if progress.mean_return is None else return_text(progress.mean_return),
@@ -161,6 +161,15 @@ def return_text(value: float) -> str:
     if value and abs(value) < 0.05:
         return f"{value:.1e}"
     return f"{value:,.1f}"
+
+
+def _note(record: RunRecord) -> str:
+    """In a few words, where the daemon's sentence would be cut off before it says anything."""
+    if record.is_over:
+        return ""
+    if awaited_install(record) is None and awaited_bundle(record):
+        return "needs an install"
+    return record.waiting or record.stalled
 
 
 def _progress_text(record: RunRecord, fraction: float | None) -> str:

@@ -1,0 +1,88 @@
+"""Workers whose packages come with a bundle."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mosaic.contracts.bundles import BundleRule, VenvInfo, VenvNeed, VenvState
+from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.gui.launch.model.choices import RosterEntry, roster
+from mosaic.gui.state.bundles_state import BundlesState
+from mosaic.gui.state.targets import Mode
+from mosaic.gui.state.worker_bundles import (
+    bundle_of,
+    can_start,
+    has_bundles,
+    needs_of,
+    own_bundle,
+)
+from tests.unit.gui.bundle_samples import going_on, info, installed
+from tests.unit.gui.launch_samples import worker
+
+RULES = (
+    BundleRule("learner"),
+    BundleRule("atari", "env_id", ("ALE/*",)),
+    BundleRule("old_scripts", "source", python_field="env_python"),
+)
+
+
+def learner(*, is_ready: bool = False) -> WorkerInfo:
+    return worker("learner", WorkerCapabilities("learner", bundle_rules=RULES), is_ready=is_ready)
+
+
+def shelf(*infos: VenvInfo) -> BundlesState:
+    state = BundlesState()
+    state.set_listed(infos)
+    return state
+
+
+def entry(bundles: BundlesState, **changes: bool) -> RosterEntry:
+    return roster([learner(**changes)], Mode.AGENT, (), bundles)[-1]
+
+
+def test_a_worker_that_lacks_only_its_bundle_can_be_started() -> None:
+    assert own_bundle(learner()) == "learner" and has_bundles(learner())
+    assert not can_start(learner(), shelf()), "nothing is known yet"
+    assert can_start(learner(), shelf(info("learner")))
+    assert can_start(learner(), shelf(installed("learner")))
+    broken = dataclasses.replace(learner(), error="its module is gone")
+    assert not can_start(broken, shelf(info("learner")))
+
+
+def test_where_the_bundle_is_no_help_the_worker_has_the_word() -> None:
+    for state in (VenvState.PRESENT, VenvState.UNAVAILABLE):
+        bundles = shelf(info("learner", state=state))
+        assert bundle_of(learner(), bundles) is None
+        assert not can_start(learner(), bundles)
+        assert can_start(learner(is_ready=True), bundles)
+
+
+def test_a_worker_without_bundles_is_as_before() -> None:
+    plain = worker("plain", is_ready=False)
+    assert own_bundle(plain) == "" and not has_bundles(plain) and not has_bundles(None)
+    assert not can_start(plain, shelf(info("plain")))
+    assert needs_of(plain, {"metadata": {"worker": {"config": {}}}}) == ()
+
+
+def test_what_a_document_needs_is_told_by_its_config() -> None:
+    def needs(**config: str) -> tuple[VenvNeed, ...]:
+        return needs_of(learner(), {"metadata": {"worker": {"config": config}}})
+
+    assert needs(env_id="CartPole-v1") == (VenvNeed("learner"),)
+    assert needs(env_id="ALE/Pong-v5") == (VenvNeed("learner+atari"),)
+    assert VenvNeed("old_scripts", "env_python") in needs(source="upstream")
+    assert needs_of(learner(), {"metadata": None}) == (VenvNeed("learner"),)
+    assert needs_of(None, {}) == ()
+
+
+def test_the_roster_says_what_is_still_to_be_installed() -> None:
+    absent = entry(shelf(info("learner")))
+    assert absent.word == "to install" and not absent.is_ready and absent.fix == ""
+    assert "212 MB to fetch" in absent.tooltip
+    assert entry(shelf(installed("learner"))).word == "ready"
+    busy = info("learner", state=VenvState.INSTALLING, progress=going_on())
+    assert entry(shelf(busy)).word == "installing"
+    nowhere = info("learner", state=VenvState.UNAVAILABLE)
+    assert entry(shelf(nowhere)).word == "not ready"
+    assert entry(shelf(nowhere), is_ready=True).word == "ready"
