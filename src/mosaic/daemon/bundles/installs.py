@@ -12,10 +12,10 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
+from mosaic.bundles.install_program import ProgramRequest
 from mosaic.contracts.bundles import InstallPhase, InstallProgress
 from mosaic.daemon.runs.background_tasks import BackgroundTasks
 from mosaic.logs import get_logger
@@ -42,7 +42,7 @@ class Install:
 
     key: str  # what it makes: no two of one key at the same time
     name: str
-    request: Mapping[str, Any]  # for the program
+    request: ProgramRequest
     progress: InstallProgress = _BEFORE
     was_canceled: bool = False
     task: asyncio.Task[None] | None = None
@@ -77,7 +77,7 @@ class Installs:
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
         self._patience_s = ENDING_TIMEOUT_S
 
-    def start(self, key: str, name: str, request: Mapping[str, Any]) -> Install:
+    def start(self, key: str, name: str, request: ProgramRequest) -> Install:
         """The one that is under way already, if it makes the same."""
         known = self.under_way.get(key)
         if known is not None:
@@ -159,10 +159,10 @@ class Installs:
         self.on_change(install)
 
 
-async def _ask(program: asyncio.subprocess.Process, request: Mapping[str, Any]) -> None:
+async def _ask(program: asyncio.subprocess.Process, request: ProgramRequest) -> None:
     assert program.stdin is not None
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        program.stdin.write(json.dumps(request).encode() + b"\n")
+        program.stdin.write(request.to_json())
         await program.stdin.drain()
         program.stdin.close()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from mosaic.bundles.install_program import INSTALL, PACK, ProgramRequest
 from mosaic.bundles.locks import Lock
 from mosaic.bundles.venv_store import VenvStore
 from mosaic.contracts.bundles import (
@@ -158,7 +159,7 @@ class BundleKeeper:
     def begin(self, venv: ResolvedVenv, from_folder: str = "") -> Install:
         """On the event loop."""
         assert venv.path is not None
-        request = self._program_request(venv, "install", str(venv.path), from_folder)
+        request = self._program_request(venv, INSTALL, str(venv.path), from_folder)
         return self.installs.start(str(venv.path), venv.name, request)
 
     async def pack(
@@ -167,7 +168,7 @@ class BundleKeeper:
         if not Path(folder).is_absolute():
             raise ConfigError(f"{folder!r} is no absolute path", field="folder")
         venv = await asyncio.to_thread(self._wanted, request)
-        question = self._program_request(venv, "pack", folder, "")
+        question = self._program_request(venv, PACK, folder, "")
         async for progress in self.installs.start(folder, venv.name, question).follow():
             yield progress
 
@@ -185,24 +186,24 @@ class BundleKeeper:
 
     def _program_request(
         self, venv: ResolvedVenv, action: str, target: str, from_folder: str
-    ) -> dict[str, Any]:
+    ) -> ProgramRequest:
         assert venv.lock is not None
-        return {
-            "action": action,
-            "name": venv.name,
-            "lock": venv.lock.text,
-            "target": target,
-            "interpreter": venv.interpreter,
-            "from_folder": from_folder,
-            "imports": self._imports(venv.lock),
-        }
+        return ProgramRequest(
+            lock=venv.lock.text,
+            target=target,
+            interpreter=venv.interpreter,
+            action=action,
+            imports=self._imports(venv.lock),
+            from_folder=from_folder,
+            parent=os.getpid(),
+        )
 
-    def _imports(self, lock: Lock) -> list[str]:
+    def _imports(self, lock: Lock) -> tuple[str, ...]:
         try:
             joined = self.shelf.joined(lock.bundle)
         except BundleError:
-            return []
-        return list(dict.fromkeys(name for item in joined for name in item.imports))
+            return ()
+        return tuple(dict.fromkeys(name for item in joined for name in item.imports))
 
     async def cancel(self, name: str) -> bool:
         found = self.installs.named(name)

@@ -86,23 +86,7 @@ class SpecBuilder:
                 f"The files of the run could not be written: {error.strerror}",
                 hint=f"free some space or check the rights of {self._home.root}",
             ) from error
-        contract = {
-            variables.RUN_ID: record.run_id,
-            variables.RUN_DIR: str(files.directory),
-            variables.OUTPUT_DIR: str(outputs),
-            variables.ATTEMPT: str(record.attempt),
-            variables.AGENT_ID: record.agent_id,
-            variables.WORKER_ID: record.worker_id,
-            variables.HEARTBEAT_S: os.environ.get(HEARTBEAT_VARIABLE, DEFAULT_HEARTBEAT_S),
-            variables.FASTLANE_SEGMENT: str(segment_path(record.run_id)),
-            variables.TRAINER_ADDRESS: f"unix:{self._home.daemon_socket}",
-            variables.TOKEN_FILE: str(attempt.token),
-        }
-        if command.is_sdk_worker:
-            contract[variables.CONTROL] = "stdin"
-            if not command.has_stdout_events:
-                contract[variables.JOURNAL] = str(files.journal)
-        contract |= _venv_variables(command)
+        contract = self._contract(record, command, outputs)
         kept = self._kept_values(record.run_id, config)
         secrets = masked_values(kept, config)
         ordinary = {name: value for name, value in kept.items() if name not in secrets}
@@ -134,6 +118,27 @@ class SpecBuilder:
             shm_prefixes=shared_memory_prefixes(record.run_id),
             exit_proof=random_secrets.token_hex(32),
         )
+
+    def _contract(self, record: RunRecord, command: LaunchCommand, outputs: Path) -> dict[str, str]:
+        """The variables of contracts.worker_environment that do not depend on the config."""
+        files = self._home.run(record.run_id)
+        contract = {
+            variables.RUN_ID: record.run_id,
+            variables.RUN_DIR: str(files.directory),
+            variables.OUTPUT_DIR: str(outputs),
+            variables.ATTEMPT: str(record.attempt),
+            variables.AGENT_ID: record.agent_id,
+            variables.WORKER_ID: record.worker_id,
+            variables.HEARTBEAT_S: os.environ.get(HEARTBEAT_VARIABLE, DEFAULT_HEARTBEAT_S),
+            variables.FASTLANE_SEGMENT: str(segment_path(record.run_id)),
+            variables.TRAINER_ADDRESS: f"unix:{self._home.daemon_socket}",
+            variables.TOKEN_FILE: str(files.attempt(record.attempt).token),
+        }
+        if command.is_sdk_worker:
+            contract[variables.CONTROL] = "stdin"
+            if not command.has_stdout_events:
+                contract[variables.JOURNAL] = str(files.journal)
+        return {**contract, **_venv_variables(command)}
 
     def hidden_values(self, run_id: str, config: TrainRunConfig) -> list[str]:
         """Values that must not appear in anything written about this run."""
