@@ -12,7 +12,13 @@ from mosaic.contracts.bundles import (
     VenvInfo,
     VenvState,
 )
+from mosaic.contracts.manifest import AnalyticsManifest
+from mosaic.contracts.run_record import RunRecord
+from mosaic.errors import CorruptStoreError
 from mosaic.front.human import amount, duration, size
+
+# Of a hash, as people see it.
+SHOWN_HASH = 12
 
 _ACCELERATOR_WORDS = {Accelerator.CPU: "CPU", Accelerator.CUDA: "CUDA", Accelerator.ROCM: "ROCm"}
 # What is said of each phase before the package that it is about.
@@ -90,6 +96,19 @@ def install_words(info: VenvInfo, from_folder: str = "") -> str:
 
 def _to_fetch(info: VenvInfo) -> str:
     return f"at most {size(info.fetch_bytes)} to fetch" if info.fetch_bytes else "nothing to fetch"
+
+
+def run_bundle_words(record: RunRecord) -> str:
+    """What a run had: `learner+atari, CPU, lock 3f2a91c0d1e2`; empty beside MOSAIC itself."""
+    try:
+        bundle = AnalyticsManifest.from_dict(record.manifest).bundle
+    except CorruptStoreError:  # what a worker, or an archive, has written
+        return ""
+    if not bundle.name:
+        return ""
+    parts = [bundle.name, bundle.accelerator.upper(), f"Python {bundle.python}"]
+    parts.append(f"lock {bundle.lock_hash[:SHOWN_HASH]}" if bundle.lock_hash else "")
+    return ", ".join(part for part in parts if part)
 
 
 def phase_words(progress: InstallProgress) -> str:

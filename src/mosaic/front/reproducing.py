@@ -19,8 +19,7 @@ from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.contracts.secrets import referenced_names
 from mosaic.errors import ConfigError, CorruptStoreError
-
-_SHOWN_HASH = 12
+from mosaic.front.bundle_words import SHOWN_HASH
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _bundle_words(bundle: DependencyBundle) -> list[tuple[str, str]]:
     where = f" ({bundle.interpreter})" if bundle.interpreter else ""
     return [
         ("bundle", bundle.name or "none: it ran beside MOSAIC itself"),
-        ("lock", bundle.lock_hash[:_SHOWN_HASH]),
+        ("lock", bundle.lock_hash[:SHOWN_HASH]),
         ("builds", bundle.accelerator),
         ("Python", f"{bundle.python}{where}" if bundle.python else ""),
     ]
@@ -122,7 +121,7 @@ def _config_digest(config: Mapping[str, Any]) -> str:
         kept = {key: value for key, value in metadata.items() if key not in (CONFIG_OF, REPRODUCES)}
         config = {**config, "metadata": kept}
     text = json.dumps(config, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN_HASH]
+    return hashlib.sha256(text.encode()).hexdigest()[:SHOWN_HASH]
 
 
 def _other_packages(record: RunRecord, bundle: DependencyBundle, here: Here) -> list[str]:
@@ -175,8 +174,8 @@ def compare_outcomes(then: RunRecord, now: RunRecord) -> list[str]:
     said = []
     old, new = _weights(then), _weights(now)
     if old and new:
-        same = f"the weights are the same (SHA-256 {old[:_SHOWN_HASH]})"
-        other = f"the weights differ: SHA-256 {old[:_SHOWN_HASH]} then, {new[:_SHOWN_HASH]} now"
+        same = f"the weights are the same (SHA-256 {old[:SHOWN_HASH]})"
+        other = f"the weights differ: SHA-256 {old[:SHOWN_HASH]} then, {new[:SHOWN_HASH]} now"
         said.append(same if old == new else other)
     if then.metrics_digest and now.metrics_digest:
         is_same = then.metrics_digest == now.metrics_digest

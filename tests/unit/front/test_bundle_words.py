@@ -13,6 +13,8 @@ from mosaic.contracts.bundles import (
     VenvInfo,
     VenvState,
 )
+from mosaic.contracts.run_record import RunRecord
+from mosaic.contracts.run_state import RunState
 from mosaic.front.bundle_words import (
     TimeLeft,
     build_words,
@@ -21,6 +23,7 @@ from mosaic.front.bundle_words import (
     fetch_words,
     install_words,
     phase_words,
+    run_bundle_words,
     state_words,
     total_words,
 )
@@ -130,3 +133,21 @@ def test_nobody_knows_how_long_what_stands_still_or_is_not_fetched_takes() -> No
     assert left.words(fetching(20)) == ""
     assert left.words(fetching(21)) == "", "too little to tell the speed by"
     assert left.words(InstallProgress(InstallPhase.BUILDING, "", 50, 100)) == ""
+
+
+def run_with(bundle: object) -> RunRecord:
+    manifest = {"run_id": "01KATF461V3681NE4E0T3TX33Z", "worker_type": "w", "bundle": bundle}
+    return RunRecord(
+        *("01KATF461V3681NE4E0T3TX33Z", "r", "w", RunState.TERM, None, 1, 0, 0.0, 0.0),
+        manifest=manifest,
+    )
+
+
+def test_a_run_says_which_venv_it_had() -> None:
+    bundle = {"name": "learner", "lock_hash": "ab" * 32, "accelerator": "cpu", "python": "3.11.7"}
+    assert run_bundle_words(run_with(bundle)) == "learner, CPU, Python 3.11.7, lock abababababab"
+
+
+@pytest.mark.parametrize("bundle", [{}, {"python": "3.11.7"}, 7, {"name": 7}])
+def test_a_run_beside_mosaic_or_with_a_damaged_manifest_says_nothing(bundle: object) -> None:
+    assert run_bundle_words(run_with(bundle)) == ""

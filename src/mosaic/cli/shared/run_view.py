@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mosaic.cli.shared.terminal import paint, printable, say, say_fields
+from mosaic.contracts.consent import reproduced_run
 from mosaic.contracts.metrics import MEAN_RETURN_NAME
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
+from mosaic.front.bundle_words import run_bundle_words
 from mosaic.front.human import age, count, decimal, duration, moment
 from mosaic.front.run_words import (
     elapsed_s,
@@ -87,6 +89,8 @@ def say_run(record: RunRecord) -> None:
             ("id", record.run_id),
             ("worker", record.worker),
             ("environment", record.env_id),
+            ("bundle", run_bundle_words(record)),
+            ("reproduces", reproduced_run(record.config)),
             ("group", record.group),
             ("origin", origin_words(record)),
             ("lineage", lineage_words(record)),
