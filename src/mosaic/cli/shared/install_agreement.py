@@ -53,19 +53,34 @@ class RunInstalls:
             return {}
         return {"install": True, "most_install_bytes": sum(self._agreed.values())}
 
-    def ask(self, error: BundleError, missing: Sequence[VenvInfo]) -> None:
-        """Returns where it may be tried again as `agreed` says; raises where it may not."""
+    @property
+    def looks_first(self) -> bool:
+        """With --install what is missing is looked for before it is in the way: a run may go
+        without some of it."""
+        return self._is_wanted and not self._agreed
+
+    def ask(self, missing: Sequence[VenvInfo], error: BundleError | None = None) -> None:
+        """Returns where it may be tried (again) as `agreed` says; raises where it may not.
+
+        `error`: why the run was refused, if it was.
+        """
         sizes = {info.name: info.fetch_bytes for info in missing}
         can_be = missing and all(info.state in _CAN_BE for info in missing)
         if not can_be or sizes.items() <= self._agreed.items():
-            raise error
+            if error is not None:
+                raise error
+            return
         is_asked = can_ask(self._as_json) and not (self._is_wanted and self._is_given)
-        if not is_asked and not self._is_wanted:
+        if error is not None and not is_asked and not self._is_wanted:
             raise BundleError(error.message, hint=self._hint(missing), **error.details)
         if not self._as_json:
             say_missing(missing)
         if is_asked and not confirmed(QUESTION, yes_is_usual=True):
-            raise BundleError("Nothing was started or installed", hint=error.hint, **error.details)
+            raise BundleError(
+                "Nothing was started or installed",
+                hint="answer y, or run it without --install" if error is None else error.hint,
+                bundle=missing[0].name,
+            )
         self._agreed |= sizes
 
     def _hint(self, missing: Sequence[VenvInfo]) -> str:

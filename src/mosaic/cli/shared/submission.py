@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mosaic.client import TrainerClient
+    from mosaic.contracts.bundles import VenvInfo
     from mosaic.contracts.check_result import CheckResult
     from mosaic.contracts.run_record import RunRecord
     from mosaic.wire.answers import Submission
@@ -117,12 +118,16 @@ def submit_with_consent(
         consent = granted[-1] if granted else unasked
         return client.submit(config, consent=consent, **installs.agreed)
 
+    def missing() -> Sequence[VenvInfo]:
+        return client.submit(config, dry_run=True, consent=unasked).missing
+
+    if installs.looks_first:
+        installs.ask(missing())
     while True:
         try:
             return with_consent(submit, is_given=is_confirmed)
         except BundleError as error:
-            looked = client.submit(config, dry_run=True, consent=unasked)
-            installs.ask(error, looked.missing)
+            installs.ask(missing(), error)
 
 
 def say_dry_run(submission: Submission, as_json: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -86,6 +87,31 @@ def test_without_a_terminal_the_option_is_named_with_the_size() -> None:
     assert "--install" in refused.value.hint and "212 MB" in refused.value.hint
     assert "mosaic bundles install learner+atari" in refused.value.hint
     assert refused.value.details == {"bundle": "learner+atari"}
+
+
+def test_what_a_run_can_do_without_is_installed_where_that_is_wanted() -> None:
+    class Lenient(Daemon):
+        def __init__(self) -> None:
+            super().__init__()
+            self.looks = 0
+
+        def submit(
+            self,
+            config: Any,
+            dry_run: bool = False,
+            consent: str | None = None,
+            install: bool = False,
+            most_install_bytes: int | None = None,
+        ) -> Submission:
+            self.looks += dry_run
+            done = super().submit(config, dry_run, consent, install, most_install_bytes)
+            return replace(done, missing=(OTHER,) if dry_run else ())
+
+    daemon = Lenient()
+    assert start(daemon) == "01RUN"
+    assert daemon.submitted == [{"install": False, "most": None}] and daemon.looks == 0
+    assert start(daemon, is_wanted=True) == "01RUN"
+    assert daemon.submitted[1:] == [{"install": True, "most": 8_000_000}]
 
 
 def test_without_a_terminal_the_option_is_the_agreement_to_what_is_said(
