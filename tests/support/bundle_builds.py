@@ -35,6 +35,7 @@ class Builds:
     told: list[InstallProgress] = field(default_factory=list)
     # Where the home is, if it is not in the folder.
     home: Path | None = None
+    more_variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def wheels(self) -> Path:
@@ -58,6 +59,7 @@ class Builds:
             "UV_CACHE_DIR": str(self.folder / "uv-cache"),
             "UV_HTTP_RETRIES": "0",
             TOOL_VARIABLE: self.tool,
+            **self.more_variables,
         }
 
     def target(self, lock: Lock) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import http.server
 import threading
 from collections.abc import Iterator
@@ -44,7 +45,8 @@ class WheelIndex:
     def links_of(self, project: str) -> Iterator[str]:
         for wheel in sorted(self.folder.glob("*.whl")):
             if wheel.name.partition("-")[0].replace("_", "-") == project:
-                yield f'<a href="/wheels/{quote(wheel.name)}">{wheel.name}</a>'
+                digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+                yield f'<a href="/wheels/{quote(wheel.name)}#sha256={digest}">{wheel.name}</a>'
 
 
 def closed_port_url() -> str:

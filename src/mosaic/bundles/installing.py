@@ -32,6 +32,7 @@ from mosaic.bundles.tool_output import (
     has_wrong_hash,
     pins_with_local,
     pins_without_local,
+    wrong_package,
 )
 from mosaic.bundles.tool_runs import ToolResult, ToolRunner
 from mosaic.bundles.venv_contents import installed_packages, missing_packages
@@ -201,15 +202,6 @@ class Installer:
     def install(self) -> None:
         if isinstance(self._tool, Uv):
             result = self._install_with_uv(self._tool)
-            if result.status and self._pins and has_wrong_hash(result.output):
-                # Of 2.0 and 2.0+local, uv takes the latter whatever the lock says.
-                shutil.rmtree(self._workspace.venv)
-                self._tool = choose_pip(self._lock.python, self._settings)
-                self._pins = {}
-                self.make_venv()
-                self.fetch()
-                self.install()
-                return
         else:
             result = self._install_with_pip(self._tool)
         if result.status:
@@ -253,7 +245,7 @@ class Installer:
 
     def _fetch_once(self, tool: Pip, fetch: Fetch) -> ToolResult:
         work = self._workspace
-        self._write_requirements()
+        self._write_requirements(self._lock.packages)
         return self._follow_fetch(
             tool.fetch(work.venv, work.requirements, work.wheels), fetch, lambda line: None
         )
@@ -261,18 +253,47 @@ class Installer:
     def _install_with_uv(self, tool: Uv) -> ToolResult:
         work = self._workspace
         while True:
-            self._write_requirements()
+            self._write_requirements(self._lock.packages)
             command = tool.install(work.venv, work.requirements, self._from_folder)
             fetch = UvFetch(self._lock.packages)
             result = self._follow_fetch(command, fetch, lambda line: self._tell_building())
-            pins = pins_with_local(result.output, self._pins) if result.status else {}
+            if result.status == 0:
+                return result
+            pins = pins_with_local(result.output, self._pins)
+            if not pins and has_wrong_hash(result.output):
+                pins = self._picked_by_pip(wrong_package(result.output))
             if not pins:
                 return result
             self._pins |= pins
 
+    def _picked_by_pip(self, name: str) -> dict[str, str]:
+        """The file of one package that the lock names, where uv took another.
+
+        Where two indexes have different files of the same version, or a build with a local version
+        lies beside, uv takes one of them and compares it; pip takes the one that compares.
+        """
+        packages = [package for package in self._lock.packages if package.name == name]
+        pip = choose_pip(self._lock.python, self._settings)
+        work, had = self._workspace, set(self._workspace.wheels.iterdir())
+        if not packages or pip.runner is None or self._pins.get(name, "").startswith(" @"):
+            return {}
+        self._pins.pop(name, None)
+        variables = pip.environment(self._environment, work.temporary)
+        if self._from_folder is not None:
+            variables["PIP_FIND_LINKS"] = self._from_folder.absolute().as_uri()
+        command = pip.fetch(work.venv, work.requirements, work.wheels)
+        for _ in range(2):
+            self._write_requirements(packages)
+            result = self._run(command, variables)
+            if result.status == 0:
+                break
+            self._pins |= pins_without_local(result.output)
+        found = set(work.wheels.iterdir()) - had
+        return {name: f" @ {found.pop().as_uri()}"} if result.status == 0 and found else {}
+
     def _install_with_pip(self, tool: Pip) -> ToolResult:
         work = self._workspace
-        self._write_requirements()
+        self._write_requirements(self._lock.packages)
         wheels = self._from_folder or work.wheels
         self._tell_building()
 
@@ -286,7 +307,7 @@ class Installer:
         result = install()
         if result.status and (pins := pins_without_local(result.output)):
             self._pins |= pins
-            self._write_requirements()
+            self._write_requirements(self._lock.packages)
             result = install()
         return result
 
@@ -337,8 +358,8 @@ class Installer:
             return self._tool.environment(self._environment, self._from_folder)
         return self._tool.environment(self._environment, self._workspace.temporary)
 
-    def _write_requirements(self) -> None:
-        text = requirement_text(self._lock.packages, self._pins)
+    def _write_requirements(self, packages: Iterable[LockedPackage]) -> None:
+        text = requirement_text(packages, self._pins)
         atomic_write(self._workspace.requirements, text.encode())
 
     def _explain(self, result: ToolResult) -> BundleError:

@@ -154,6 +154,7 @@ _UV_MISSING = re.compile(
 )
 _LOCAL = re.compile(r"`([A-Za-z0-9][\w.-]*)==([\w.!-]+)(\+[\w.-]+)`")
 _PIP_TOOK = re.compile(r"\s+([A-Za-z0-9][\w.-]*)==([\w.!-]+) from (\S+)")
+_SOME_FILE = "A file"
 _EXIT_BY_FILE_SIZE = -25  # SIGXFSZ
 
 
@@ -185,6 +186,12 @@ def pins_without_local(output: Sequence[str]) -> dict[str, str]:
         if match and f"-{match[2]}+" in unquote(match[3]):
             found[str(canonicalize_name(match[1]))] = f"==={match[2]}"
     return found
+
+
+def wrong_package(output: Sequence[str]) -> str:
+    """The canonical name of the one whose file has another hash; empty when it is not named."""
+    name = _wrong_package("\n".join(output)).partition("==")[0]
+    return str(canonicalize_name(name)) if name != _SOME_FILE else ""
 
 
 def explain(
@@ -274,7 +281,7 @@ def _wrong_package(text: str) -> str:
         if found := _PIP_WRONG_HASH.match(line):
             return found[1]
     found = _UV_WRONG.search(text)
-    return found[1] if found else "A file"
+    return found[1] if found else _SOME_FILE
 
 
 def _missing_package(text: str) -> str:

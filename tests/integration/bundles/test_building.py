@@ -106,6 +106,22 @@ def test_a_build_with_a_local_version_that_the_lock_does_not_have_is_passed_over
     assert list(path.glob("lib/*/site-packages/heavy-2.0.dist-info"))
 
 
+def test_of_two_files_of_one_version_the_one_is_taken_that_the_lock_names(
+    builds: Builds, tmp_path: Path
+) -> None:
+    """Two indexes may each have their own build of the same version."""
+    make_wheel(builds.wheels, "alpha", code="# the other")
+    named = make_wheel(tmp_path / "more", "alpha")
+    beta = make_wheel(builds.wheels, "beta")
+    with WheelIndex(builds.wheels) as first, WheelIndex(tmp_path / "more") as second:
+        builds.index_url = first.url
+        builds.more_variables = {"PIP_EXTRA_INDEX_URL": second.url}
+        path = builds.build(lock_of([named, beta]), ["alpha", "beta"])
+    assert builds.store.verify(path) == [] and builds.left() == []
+    text = next(path.glob("lib/*/site-packages/alpha/__init__.py")).read_text()
+    assert "the other" not in text
+
+
 def test_a_venv_whose_imports_fail_is_not_kept(builds: Builds) -> None:
     wheel = make_wheel(builds.wheels, "alpha", code="raise OSError('libmissing.so.7: gone')")
     with pytest.raises(BundleError, match=r"alpha cannot be imported .*libmissing\.so\.7: gone"):

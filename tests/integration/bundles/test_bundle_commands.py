@@ -214,3 +214,12 @@ def test_a_run_is_reproduced_with_the_packages_it_had(
     assert now["lock_hash"] == then["lock_hash"]
     assert second.config["metadata"]["reproduces"] == first["run_id"]
     assert second.metrics_digest == first["metrics_digest"]
+
+    # Out of an archive, the same lock is somebody else's: it is shown, and asked about.
+    mosaic("archive", first["run_id"], "--out", str(tmp_path / "run.zip"))
+    mosaic("delete", first["run_id"], "--for-good", "--yes")
+    mosaic("import", str(tmp_path / "run.zip"))
+    mosaic("bundles", "remove", "learner")
+    refused = mosaic("reproduce", first["run_id"], "--install", status=5)
+    assert f"installs: learner, 1 packages (lock {then['lock_hash']})" in refused
+    assert mosaic.state("learner") is VenvState.ABSENT
