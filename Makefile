@@ -4,8 +4,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
-RUN_EXTRAS := baseline,cleanrl,gui
-DEV_EXTRAS := box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
+RUN_EXTRAS := gui
+DEV_EXTRAS := baseline,cleanrl,box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
 # One more than there are cores: many tests wait for a process of theirs.
 TEST_PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() or 1, 3) + 1)')
