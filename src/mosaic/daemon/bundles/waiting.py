@@ -83,7 +83,7 @@ class WaitingRuns:
         if agreement is None or is_new:
             self._block(run, waiting_for_somebody(missing, run.run_id))
             return
-        refusal = next((venv.problem for venv in missing if venv.lock is None), None)
+        refusal = next((venv.problem for venv in missing if venv.problem is not None), None)
         refusal = refusal or agreed_error(missing, agreement.most_bytes)
         if refusal is not None:
             await self._fail(run, refusal)

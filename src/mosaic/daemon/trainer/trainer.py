@@ -141,6 +141,7 @@ class Trainer:
         self._tasks.keep_running("backup", self._back_up)
         self._tasks.keep_running("retention", self.keeping.retention.watch)
         self._tasks.keep_running("journals", self.keeping.journals.serve)
+        self._tasks.spawn(asyncio.to_thread(self.bundles.shelf.current))
 
     async def _take_over(self, record: RunRecord) -> None:
         config = await asyncio.to_thread(read_stored_config, self.home, record.run_id)

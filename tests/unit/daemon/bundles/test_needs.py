@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from mosaic.bundles.locks import Lock
+from mosaic.bundles.venv_store import VenvStore
+from mosaic.contracts.bundles import Accelerator, VenvNeed, VenvState
+from mosaic.daemon.bundles.needs import (
+    ResolvedVenv,
+    VenvResolver,
+    agreed_error,
+    missing_error,
+    waiting_for_somebody,
+)
+from mosaic.daemon.bundles.shelf import CachedShelf
+from mosaic.errors import BundleError
+from mosaic.paths import Home
+from tests.support.bundle_builds import lock_of
+from tests.support.made_venvs import make_venv
+from tests.support.tiny_wheels import PYTHON, make_wheel
+
+NEED = VenvNeed("learner")
+VERSION = "{}.{}.{}".format(*sys.version_info[:3])
+
+
+class Shelf:
+    """What a daemon would know; locks by accelerator."""
+
+    python = VERSION
+    accelerator = Accelerator.CPU
+
+    def __init__(self, locks: dict[Accelerator, Lock], present: Iterable[str] = ()) -> None:
+        self.locks, self.present = locks, set(present)
+
+    def is_present(self, name: str) -> bool:
+        if name not in ("learner", "base"):
+            raise BundleError(f"There is no bundle {name!r}.", bundle=name)
+        return name in self.present
+
+    def lock_of(self, name: str, accelerator: Accelerator) -> Lock:
+        if accelerator not in self.locks:
+            raise BundleError(f"{name} has no {accelerator} builds.", hint="take others")
+        return self.locks[accelerator]
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Lock:
+    return lock_of([make_wheel(tmp_path / "wheels", "alpha")])
+
+
+def resolver(home: Path, shelf: Shelf, python: str | None = None) -> VenvResolver:
+    store = VenvStore(Home(home))
+    return VenvResolver(store, cast(CachedShelf, shelf), lambda name: python)
+
+
+def test_what_is_installed_beside_mosaic_needs_no_venv(tmp_path: Path, lock: Lock) -> None:
+    shelf = Shelf({Accelerator.CPU: lock}, present=["learner"])
+    assert resolver(tmp_path, shelf).resolve(NEED) == ResolvedVenv(NEED, VenvState.PRESENT)
+
+
+def test_a_venv_is_used_as_soon_as_it_is_there(tmp_path: Path, lock: Lock) -> None:
+    found = resolver(tmp_path, Shelf({Accelerator.CPU: lock}))
+    absent = found.resolve(NEED)
+    assert (absent.state, absent.fetch_bytes) == (VenvState.ABSENT, lock.fetch_bytes)
+    assert absent.path is not None
+    make_venv(absent.path, lock)
+    there = found.resolve(NEED)
+    assert there.is_usable and there.python == f"{absent.path}/bin/python"
+    assert there.fetch_bytes == 0
+
+
+def test_builds_for_something_else_are_used_where_somebody_has_installed_them(
+    tmp_path: Path, lock: Lock
+) -> None:
+    cuda = Lock(lock.bundle, lock.python, Accelerator.CUDA, lock.packages, lock.text)
+    shelf = Shelf({Accelerator.CPU: lock, Accelerator.CUDA: cuda})
+    shelf.accelerator = Accelerator.CUDA
+    found = resolver(tmp_path, shelf)
+    assert found.resolve(NEED).lock == cuda
+    make_venv(VenvStore(Home(tmp_path)).path_of(lock, VERSION), lock)
+    assert found.resolve(NEED).lock == lock
+    assert found.resolve(NEED, accelerator=Accelerator.CUDA).lock == cuda
+
+
+def test_what_nobody_can_install_says_why(tmp_path: Path) -> None:
+    found = resolver(tmp_path, Shelf({}))
+    venv = found.resolve(NEED)
+    assert (venv.state, venv.lock) == (VenvState.UNAVAILABLE, None)
+    assert missing_error([venv]).message == "learner has no cpu builds."
+    unknown = found.resolve(VenvNeed("lerner"))
+    assert unknown.problem is not None and "lerner" in unknown.problem.message
+
+
+def test_a_lock_that_a_run_has_kept_comes_before_all_else(tmp_path: Path, lock: Lock) -> None:
+    newer = lock_of([make_wheel(tmp_path / "wheels", "alpha", "2.0")])
+    shelf = Shelf({Accelerator.CPU: newer}, present=["learner"])
+    kept = resolver(tmp_path, shelf).resolve(NEED, {"learner": lock})
+    assert kept.lock == lock and kept.is_foreign
+    assert not resolver(tmp_path, shelf).resolve(NEED, {"learner": newer}).is_foreign
+
+
+def test_a_lock_for_another_python_needs_that_python(tmp_path: Path, lock: Lock) -> None:
+    other = Lock("learner", "3.1", lock.accelerator, lock.packages, lock.text)
+    assert other.python != PYTHON
+    found = resolver(tmp_path, Shelf({})).resolve(NEED, {"learner": other})
+    assert found.state is VenvState.UNAVAILABLE and found.problem is not None
+    assert "Python 3.1" in found.problem.message
+
+
+def venv_of(state: VenvState, lock: Lock, name: str = "learner") -> ResolvedVenv:
+    return ResolvedVenv(VenvNeed(name), state, lock, Path("/venvs/x"))
+
+
+def test_what_is_missing_is_said_with_its_size_and_its_command(lock: Lock) -> None:
+    error = missing_error([venv_of(VenvState.ABSENT, lock), venv_of(VenvState.ABSENT, lock, "old")])
+    assert "learner and old" in error.message and "to fetch" in error.message
+    assert error.hint == "`mosaic bundles install learner` and `mosaic bundles install old`"
+    sentence = waiting_for_somebody((venv_of(VenvState.ABSENT, lock),), "01RUN")
+    assert "`mosaic bundles install learner`, or `mosaic stop 01RUN`" in sentence
+
+
+def test_more_than_was_agreed_to_is_refused_with_both_figures(lock: Lock) -> None:
+    venvs = [venv_of(VenvState.ABSENT, lock), venv_of(VenvState.INSTALLED, lock)]
+    assert agreed_error(venvs, None) is None
+    assert agreed_error(venvs, lock.fetch_bytes) is None
+    error = agreed_error(venvs, 10)
+    assert error is not None and "10 B were agreed to" in error.message
+    assert error.details["fetch_bytes"] == lock.fetch_bytes
