@@ -121,7 +121,7 @@ class BundlesPage(StagePage):
     def open(self) -> None:
         """Also when it is shown already: somebody may want to see another bundle."""
         self._is_open = True
-        self._keeper.watch(True)
+        self._keeper.watch(self, True)
         wanted, self._bundles.asked_name = self._bundles.asked_name, ""
         if wanted:
             self._wanted = wanted
@@ -131,7 +131,7 @@ class BundlesPage(StagePage):
 
     def leave(self) -> None:
         self._is_open = False
-        self._keeper.watch(False)
+        self._keeper.watch(self, False)
         self._close_sheet()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

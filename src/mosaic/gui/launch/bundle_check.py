@@ -52,12 +52,17 @@ class BundleCheck(QObject):
     def look(self) -> None:
         """Something was entered, chosen, installed or removed."""
         if self._form is None:
-            self.stop()
+            self._drop()
             self._show((), None)
         else:
             self._timer.start()
 
     def stop(self) -> None:
+        """What was found stays; nobody looks for more."""
+        self._workbench.bundles.watch(self, False)
+        self._drop()
+
+    def _drop(self) -> None:
         self._timer.stop()
         for task in (self._reading, self._asking):
             if task is not None:
@@ -76,7 +81,7 @@ class BundleCheck(QObject):
 
     def _read(self) -> None:
         """The config may be read from files, which may be slow."""
-        self.stop()
+        self._drop()
         form = self._form
         if form is None:
             self._show((), None)
@@ -116,6 +121,8 @@ class BundleCheck(QObject):
         found = self._found()
         if found != self._shown:
             self._shown = found
+            # Somebody may install it elsewhere meanwhile.
+            self._workbench.bundles.watch(self, found is not None)
             self.changed.emit()
 
     def _found(self) -> BundleOffer | None:

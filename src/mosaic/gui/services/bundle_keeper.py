@@ -18,6 +18,7 @@ from mosaic.contracts.bundles import (
 from mosaic.errors import BundleError, MosaicError
 from mosaic.front.human import amount, size
 from mosaic.gui.services.async_bridge import AsyncBridge, Task
+from mosaic.gui.state.awaited_bundles import awaited_bundle
 from mosaic.gui.state.bundles_state import BundlesState
 from mosaic.gui.state.notices import Notice, Severity, notice_of, sentence_of
 from mosaic.gui.state.targets import Page
@@ -36,11 +37,13 @@ class BundleKeeper(QObject):
         self._compared = ""
         self._installs: dict[str, Task] = {}
         self._requests: dict[str, InstallRequest] = {}
-        self._is_watched = False
+        self._watchers: set[object] = set()
+        self._waiting: dict[str, str] = {}  # runs in the queue, and the bundles they wait for
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._on_due)
         state.connection_changed.connect(self._on_connection_changed)
         state.bundles.changed.connect(self._pace)
+        state.runs.changed.connect(self._on_runs_changed)
 
     @property
     def bundles(self) -> BundlesState:
@@ -54,11 +57,15 @@ class BundleKeeper(QObject):
                 task.cancel()
         self._installs.clear()
 
-    def watch(self, is_watched: bool) -> None:
-        """While somebody looks at the list it is kept as new as it can be."""
-        self._is_watched = is_watched
-        if is_watched:
+    def watch(self, watcher: object, is_watching: bool) -> None:
+        """While somebody looks at it, the list is kept as new as it can be."""
+        if is_watching == (watcher in self._watchers):
+            return
+        if is_watching:
+            self._watchers.add(watcher)
             self.refresh()
+        else:
+            self._watchers.discard(watcher)
         self._pace()
 
     def refresh(self) -> None:
@@ -220,6 +227,20 @@ class BundleKeeper(QObject):
             self.refresh()
         self._pace()
 
+    def _on_runs_changed(self, changed: frozenset[str]) -> None:
+        """What runs have installed is news, too: when it begins, and when it is over."""
+        is_news = False
+        for run_id in changed:
+            record = self._state.runs.get(run_id)
+            name = awaited_bundle(record) if record is not None and record.waiting else ""
+            if name != self._waiting.get(run_id, ""):
+                is_news = True
+                self._waiting[run_id] = name
+                if not name:
+                    del self._waiting[run_id]
+        if is_news and self._state.connection is Connection.ONLINE:
+            self.refresh()
+
     def _on_due(self) -> None:
         """However slow the answers are, each is waited for."""
         if self._asking is None or self._asking.is_done:
@@ -228,7 +249,7 @@ class BundleKeeper(QObject):
     def _pace(self) -> None:
         is_online = self._state.connection is Connection.ONLINE
         others = set(self.bundles.installing) - set(self._installs)
-        if not is_online or not (self._is_watched or others):
+        if not is_online or not (self._watchers or others):
             self._timer.stop()
             return
         interval = _FAST_MS if others else _SLOW_MS

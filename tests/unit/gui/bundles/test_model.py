@@ -87,7 +87,7 @@ def test_a_card_offers_what_its_state_allows() -> None:
     assert busy.actions == (BundleAction.CANCEL,) and busy.progress is not None
     failed = card_of(info(progress=gone_wrong()))
     assert failed.actions == (BundleAction.RETRY,)
-    assert failed.problem == "Torch 2.9.1 has another hash than the lock says."
+    assert failed.problem == "torch 2.9.1 has another hash than the lock says."
     assert failed.advice.startswith("Try again")
 
 

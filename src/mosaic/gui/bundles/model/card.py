@@ -55,7 +55,7 @@ def card_of(info: VenvInfo, now: float | None = None) -> CardText:
         title=one_line(info.title) or info.name,
         about=one_line(info.about),
         facts=_facts(info, now),
-        problem=sentence(problem),
+        problem=_ended(problem),  # it may begin with the name of a package
         advice=sentence(advice),
         path=info.path if info.state in (VenvState.INSTALLED, VenvState.BROKEN) else "",
         actions=_actions(info, failed),
@@ -108,10 +108,12 @@ def _times(info: VenvInfo, now: float | None) -> list[str]:
 
 def sentence(text: str) -> str:
     plain = text.strip()
-    if not plain:
-        return ""
-    whole = plain[0].upper() + plain[1:]
-    return whole if whole.endswith((".", "!", "?", "…")) else f"{whole}."
+    return _ended(plain[:1].upper() + plain[1:])
+
+
+def _ended(text: str) -> str:
+    plain = text.strip()
+    return plain if not plain or plain.endswith((".", "!", "?", "…")) else f"{plain}."
 
 
 class InstallTexts:
