@@ -137,7 +137,7 @@ class Installer:
             raise BundleError(
                 f"The Python of which the venv would be made cannot be used:"
                 f" {self._interpreter}: {what}.",
-                hint="start the daemon again with a Python that is there (`mosaic stop-daemon`),"
+                hint="start the daemon again with a Python that is there (`mosaic daemon stop`),"
                 " then install again",
                 bundle=self._lock.bundle,
             ) from error

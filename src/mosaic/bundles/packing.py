@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +17,6 @@ from mosaic.bundles.tool_runs import InstallCanceled
 from mosaic.contracts.bundles import InstallPhase
 from mosaic.errors import BundleError
 from mosaic.files import atomic_write, make_directory, sync_directory, sync_file
-
-_WORKSPACE = ".mosaic-pack.tmp"
-_LOG = "mosaic-pack.log"
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,8 @@ def pack(
     progress = InstallReport(report, lock.fetch_bytes)
     try:
         make_directory(folder)
-        _fetch(request, progress, is_canceled)
+        with tempfile.TemporaryDirectory(prefix="mosaic-pack-") as elsewhere:
+            _fetch(request, progress, is_canceled, elsewhere)
         if missing := missing_wheels(folder, lock.packages):
             raise BundleError(
                 f"{missing[0].name} {missing[0].version} did not come.",
@@ -58,11 +58,20 @@ def pack(
     return copy
 
 
-def _fetch(request: PackRequest, progress: InstallReport, is_canceled: Callable[[], bool]) -> None:
+def _fetch(
+    request: PackRequest,
+    progress: InstallReport,
+    is_canceled: Callable[[], bool],
+    elsewhere: str,
+) -> None:
     folder = request.folder
-    workspace = Workspace(folder / _WORKSPACE, folder / _LOG, is_canceled)
+    name = f"mosaic-pack-{request.lock.bundle}"
+    workspace = Workspace(folder / f".{name}.tmp", folder / f"{name}.log", is_canceled)
     keep_log = True
+    progress.tell(InstallPhase.FETCHING)
     try:
+        # pip runs in it; a stick knows no symbolic links.
+        workspace.venv = Path(elsewhere) / "venv"
         installer = Installer(
             request.lock, request.interpreter, None, request.environment, workspace, progress
         )
@@ -74,7 +83,8 @@ def _fetch(request: PackRequest, progress: InstallReport, is_canceled: Callable[
         installer.fetch()
         for wheel in sorted(workspace.wheels.iterdir()):
             sync_file(wheel)
-            wheel.chmod(0o644)
+            with contextlib.suppress(PermissionError):  # nor modes
+                wheel.chmod(0o644)
             wheel.replace(folder / wheel.name)
         sync_directory(folder)
         keep_log = False
