@@ -112,6 +112,19 @@ def test_a_packed_bundle_is_installed_without_the_index(
     assert (found["name"], found["state"]) == ("learner+games", "installed")
 
 
+def test_what_came_with_mosaic_is_packed_for_machines_without_it(
+    mosaic: Commands, index: WheelIndex, tmp_path: Path
+) -> None:
+    # Its package is beside MOSAIC, by its name and version.
+    info = tmp_path / "site" / "alpha-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: alpha\nVersion: 1.0\n")
+    wait_until(lambda: mosaic.state("learner") is VenvState.PRESENT, what="alpha to be seen")
+    assert "nothing to install" in mosaic("bundles", "install", "learner")
+    assert "packed learner" in mosaic("bundles", "pack", "learner", "--to", str(tmp_path / "s"))
+    assert list((tmp_path / "s").glob("alpha-*.whl"))
+
+
 def test_bad_words_are_refused_with_what_to_do(mosaic: Commands) -> None:
     error = mosaic("bundles", "install", "lerner", status=6)
     assert "There is no bundle 'lerner'" in error and "learner" in error

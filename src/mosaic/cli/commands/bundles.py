@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -308,7 +309,8 @@ def pack_bundle(arguments: argparse.Namespace) -> int:
         info = described(client, arguments.name, arguments.accelerator)
         if info.state is VenvState.UNAVAILABLE:
             raise _no_use(info)
-        agree(arguments, info, "", what=f"Pack it into {folder}?")
+        # In the folder it takes what is fetched, not what a venv would.
+        agree(arguments, replace(info, disk_bytes=0), "", what=f"Pack it into {folder}?")
         status = follow_install(
             client.pack_bundle(_request(arguments, info, ""), folder),
             info.name,

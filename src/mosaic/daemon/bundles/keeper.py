@@ -84,12 +84,22 @@ class BundleKeeper:
             venv = self.resolver.resolve(VenvNeed(name), accelerator=accelerator)
             if names and venv.problem is not None and venv.lock is None:
                 shelf.check_name(name)  # raises where there is no such bundle
+            if names and venv.state is VenvState.PRESENT:
+                venv = self._with_lock(venv, accelerator)
             info = self._info(venv, here)
             infos.append(info)
             told.add(info.path)
         if not names:
             infos += [self._titled(info) for path, info in here.items() if path not in told]
         return infos, shelf.problems
+
+    def _with_lock(self, venv: ResolvedVenv, accelerator: Accelerator | None) -> ResolvedVenv:
+        """What packing it would fetch, though nothing has to be installed here."""
+        try:
+            lock = self.shelf.lock_of(venv.name, accelerator or self.shelf.accelerator)
+        except BundleError:
+            return venv
+        return replace(venv, lock=lock)
 
     def _names(self) -> list[str]:
         """Each worker's bundle, followed by the same with each of its add-ons."""
