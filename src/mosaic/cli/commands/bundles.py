@@ -245,14 +245,14 @@ def require_installed(info: VenvInfo) -> None:
 
 def _no_use(info: VenvInfo) -> BundleError:
     install = f"`mosaic bundles install {info.name}`"
-    sentence, hint = {
-        VenvState.INSTALLING: (
-            f"{info.name} is still being installed",
-            f"{install} follows it",
-        ),
-        VenvState.BROKEN: (f"The venv of {info.name} is broken", f"{install} makes it again"),
-    }.get(info.state, (f"{info.name} is not installed", install))
-    return BundleError(info.problem or sentence, hint=info.hint or hint, bundle=info.name)
+    if info.state is VenvState.BROKEN:
+        message = f"The venv of {info.name} is broken: {info.problem}"
+        return BundleError(message, hint=f"{install} makes it again", bundle=info.name)
+    if info.state is VenvState.INSTALLING:
+        message, hint = f"{info.name} is still being installed", f"{install} follows it"
+    else:
+        message, hint = f"{info.name} is not installed", install
+    return BundleError(info.problem or message, hint=info.hint or hint, bundle=info.name)
 
 
 # Installing
@@ -359,7 +359,7 @@ def agree(
         raise _no_use(info)
     if not arguments.json:
         if info.state is VenvState.BROKEN:
-            say_to_stderr(f"{printable(info.problem)}: it is made again.")
+            say_to_stderr(printable(f"{info.name} is broken ({info.problem}) and is made again."))
         say_to_stderr(printable(install_words(info, source)))
     if info.state is VenvState.INSTALLING or arguments.yes or not can_ask(arguments.json):
         return
