@@ -39,6 +39,7 @@ class SampleDaemon:
         self.in_use: dict[str, str] = {}  # by the name of a run
         self.pruned: list[VenvInfo] = []
         self.builds: list[VenvInfo] = []  # for other accelerators
+        self.problems: list[str] = []
         self.problem: MosaicError | None = None
         self.needs: Callable[[dict[str, Any]], list[VenvInfo]] = lambda _: []
 
@@ -70,6 +71,9 @@ class SampleDaemon:
             found[0], state=State.UNAVAILABLE, lock_hash="", problem=f"None for {accelerator}"
         )
         return alike or [nowhere]
+
+    async def bundle_problems(self) -> list[str]:
+        return self.problems
 
     async def install_bundle(
         self, request: InstallRequest

@@ -19,6 +19,7 @@ from mosaic.gui.bundles.page import BundlesPage
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection
+from mosaic.gui.welcome.page import WelcomePage
 from mosaic.paths import Home
 from tests.gui.bundle_client import SampleDaemon
 from tests.gui.conftest import WAIT_MS
@@ -289,6 +290,26 @@ def test_a_daemon_that_cannot_list_them_says_why(qtbot: QtBot, open_with: OpenWi
     page._keeper.refresh()
     qtbot.waitUntil(lambda: application.state.bundles.is_listed, timeout=WAIT_MS)
     assert page.message.isVisible(), "there are none"
+
+
+def test_what_a_package_got_wrong_is_told(qtbot: QtBot, open_with: OpenWith) -> None:
+    daemon = SampleDaemon(shelf())
+    daemon.problems = ["bundles.toml of odd_bundles, line 3: no kind of bundle is called planet"]
+    page = opened_page(qtbot, open_with(daemon))
+    qtbot.waitUntil(page.problems.isVisible, timeout=WAIT_MS)
+    assert "odd_bundles, line 3" in page.problems.text
+
+
+def test_the_welcome_page_leads_to_it(
+    qtbot: QtBot, application: Application, daemon: SampleDaemon
+) -> None:
+    welcome = application.window.stage.page(Page.WELCOME)
+    assert isinstance(welcome, WelcomePage)
+    card = welcome.bundles
+    qtbot.waitUntil(card.isVisible, timeout=WAIT_MS)
+    assert card.summary.text() == "2 of 6 bundles are there; 1 broken"
+    qtbot.mouseClick(card.button, Qt.MouseButton.LeftButton)
+    assert application.state.page.value == Page.BUNDLES
 
 
 def test_a_removal_is_confirmed_and_tells_what_it_freed(

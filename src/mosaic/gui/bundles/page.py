@@ -29,12 +29,12 @@ from mosaic.gui.bundles.model.plans import (
     removal_plan,
     variant_of,
 )
-from mosaic.gui.bundles.model.rows import found, rows_of, summary
+from mosaic.gui.bundles.model.rows import found, problems_text, rows_of, summary
 from mosaic.gui.bundles.sheet import PlanSheet
 from mosaic.gui.bundles.table import BundleTable
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.workbench_state import Connection
-from mosaic.gui.widgets.messages import EmptyState
+from mosaic.gui.widgets.messages import Banner, EmptyState
 from mosaic.gui.widgets.roles import eliding_label, label, with_role
 from mosaic.gui.widgets.stage_page import BackButton, StagePage
 
@@ -70,6 +70,7 @@ class BundlesPage(StagePage):
         self.prune_button.setObjectName("bundles-prune")
         self.prune_button.setToolTip("Remove the venvs that nothing needs any more")
         self.table = BundleTable(theme)
+        self.problems = Banner(theme, "alert-outline")
         self.message = EmptyState(theme, "package-variant-closed", "")
         self.card, self.sheet = BundleCard(), PlanSheet()
 
@@ -100,6 +101,7 @@ class BundlesPage(StagePage):
         layout.setContentsMargins(12, 10, 12, 10)
         layout.setSpacing(8)
         layout.addLayout(head)
+        layout.addWidget(self.problems)
         layout.addWidget(stack, 1)
         layout.addWidget(self._below)
 
@@ -122,6 +124,7 @@ class BundlesPage(StagePage):
         """Also when it is shown already: somebody may want to see another bundle."""
         self._is_open = True
         self._keeper.watch(self, True)
+        self._keeper.ask_problems()
         wanted, self._bundles.asked_name = self._bundles.asked_name, ""
         if wanted:
             self._wanted = wanted
@@ -278,6 +281,7 @@ class BundlesPage(StagePage):
         self.subtitle.setText(summary(infos, len(shown), self._bundles.left_over))
         self.subtitle.setToolTip(total_words([*infos, *self._bundles.left_over]))
         self._show_message(bool(infos), bool(shown))
+        self.problems.show_text(problems_text(self._bundles.problems))
         self._stack.setCurrentWidget(self.table if shown else self.message)
         is_online = self._workbench.state.connection is Connection.ONLINE
         self.prune_button.setEnabled(bool(infos) and is_online)

@@ -10,8 +10,9 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from mosaic.client.async_trainer_client import AsyncTrainerClient
+from mosaic.contracts.bundles import InstallRequest
 from mosaic.contracts.run_record import RunRecord
-from mosaic.errors import MosaicError, RunStateError
+from mosaic.errors import BundleError, MosaicError, RunStateError
 from mosaic.gui.live.frame_reader import FrameReader
 from mosaic.gui.play.model.plan import IDLE_LIMIT_S, SIGN_OF_LIFE_S, PlayFacts, PlayPlan, read_facts
 from mosaic.gui.play.model.words import end_sentence
@@ -19,7 +20,7 @@ from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.consent import Granted, ask_with_consent, submit_with_consent
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.live_watch import LiveFrames
-from mosaic.gui.state.notices import notice_of
+from mosaic.gui.state.notices import install_offer, notice_of
 
 _LOOK_MS = 150  # between two looks at a session that is starting
 _FPS = 60.0
@@ -159,6 +160,12 @@ class PlaySession(QObject):
 
     def _on_refused(self, error: MosaicError) -> None:
         self._finish(notice_of(error).text)
+        name, to_fetch = error.details.get("bundle"), error.details.get("fetch_bytes")
+        if isinstance(error, BundleError) and isinstance(name, str) and isinstance(to_fetch, int):
+            request = InstallRequest(name, most_bytes=to_fetch)
+            keeper = self._workbench.bundles
+            offer = install_offer(error, to_fetch, lambda: keeper.install(request), "Install")
+            self._workbench.state.say(offer)
 
     def _on_look_due(self) -> None:
         if self._looking is None or self._looking.is_done:

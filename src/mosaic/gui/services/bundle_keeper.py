@@ -78,6 +78,12 @@ class BundleKeeper(QObject):
             lambda error: self.bundles.set_problem(sentence_of(error)),
         )
 
+    def ask_problems(self) -> None:
+        """What is wrong with packages that bring bundles."""
+        self._bridge.ask(
+            lambda client: client.bundle_problems(), self.bundles.set_problems, lambda _: None
+        )
+
     def ask_variants(self, name: str) -> None:
         """What it would take for each accelerator; asked once for each list."""
         is_asked = self._compared == name and self._comparing and not self._comparing.is_done

@@ -16,6 +16,7 @@ class BundlesState:
     def __init__(self) -> None:
         self.is_listed = False
         self.problem = ""  # why the list cannot be read now
+        self.problems: tuple[str, ...] = ()  # of packages that bring bundles
         self.asked_name = ""  # the one that somebody wants to see
         self._listed: tuple[VenvInfo, ...] = ()
         # By name, with one for each accelerator it can be installed for.
@@ -95,6 +96,12 @@ class BundlesState:
         """What was listed before is still shown: it is more than nothing."""
         if problem != self.problem:
             self.problem = problem
+            self.changed.emit()
+
+    def set_problems(self, problems: Iterable[str]) -> None:
+        found = tuple(problems)
+        if found != self.problems:
+            self.problems = found
             self.changed.emit()
 
     def show_progress(self, name: str, progress: InstallProgress) -> None:

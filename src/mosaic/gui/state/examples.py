@@ -9,6 +9,7 @@ from typing import Any
 
 from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.contracts.worker_info import WorkerInfo
+from mosaic.front.policy_config import workers_for_play
 from mosaic.front.training_config import Training, run_document, train_document
 from mosaic.gui.state.bundles_state import BundlesState
 from mosaic.gui.state.worker_bundles import can_start, has_bundles
@@ -93,7 +94,9 @@ def obstacle(example: Example, around: Surroundings) -> str:
     """Why it cannot be started now, and what to do about it; empty when it can."""
     match example.start:
         case Start.PLAY:
-            return _missing_modules(example, around)
+            # What a bundle holds is offered to be installed when it is missed.
+            is_bundled = any(map(has_bundles, workers_for_play(around.workers)))
+            return "" if is_bundled else _missing_modules(example, around)
         case Start.TRAIN | Start.WATCH:
             if not around.is_online:
                 return "Waiting for the daemon."

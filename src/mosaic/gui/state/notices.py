@@ -34,14 +34,19 @@ def notice_of(error: MosaicError) -> Notice:
     return Notice(text, Severity.BAD, seconds=0)
 
 
-def install_offer(error: BundleError, fetch_bytes: int, agreed: Callable[[], None]) -> Notice:
+def install_offer(
+    error: BundleError,
+    fetch_bytes: int,
+    agreed: Callable[[], None],
+    action_text: str = "Install and start",
+) -> Notice:
     """A run lacks a bundle: what is fetched for it, and a click that agrees to it."""
     name = str(error.details.get("bundle", "")) or "what it needs"
     fetched = f"at most {size(fetch_bytes)} to fetch" if fetch_bytes else "nothing to fetch"
     return Notice(
         f"{name} is not installed ({fetched})",
         action=agreed,
-        action_text="Install and start",
+        action_text=action_text,
         seconds=0,
     )
 

@@ -176,6 +176,40 @@ class ChecksCard(QWidget):
         return self._theme.icon(_ICONS[verdict], colours[verdict]).pixmap(_ICON)
 
 
+class BundlesCard(QWidget):
+    """What workers and games need, in a line, and the way to the page with all of it."""
+
+    asked = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        with_role(self, "card")
+        self._theme = theme
+        self._picture, self.summary = QLabel(), label()
+        self.summary.setWordWrap(True)
+        self.button = with_role(QPushButton("Bundles"), "flat")
+        self.button.setToolTip("Install what workers and environments need")
+        self.button.clicked.connect(self.asked)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 6, 8, 6)
+        layout.setSpacing(8)
+        layout.addWidget(self._picture)
+        layout.addWidget(self.summary, 1)
+        layout.addWidget(self.button)
+        theme.changed.connect(self._draw)
+        self._draw()
+        self.hide()
+
+    def show_summary(self, text: str) -> None:
+        """Nothing is shown where there are none."""
+        self.summary.setText(text)
+        self.setVisible(bool(text))
+
+    def _draw(self) -> None:
+        icon = self._theme.icon("package-variant-closed", self._theme.palette.muted)
+        self._picture.setPixmap(icon.pixmap(_ICON))
+
+
 _BADGE_WIDTH = 96
 _MOST_NAME_WIDTH = 180
 

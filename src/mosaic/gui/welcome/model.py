@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mosaic.contracts.bundles import VenvInfo, VenvState
 from mosaic.contracts.check_result import CheckResult
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome
@@ -78,6 +79,23 @@ def recent_runs(records: Iterable[RunRecord], now: float | None = None) -> list[
         detail = " · ".join(part for part in parts if part)
         found.append(RecentRun(record.run_id, record.run_name, state_word(record), detail))
     return found
+
+
+def bundles_summary(infos: Sequence[VenvInfo]) -> str:
+    """`3 of 12 bundles are there; 1 is being installed`"""
+    if not infos:
+        return ""
+    there = sum(info.is_usable for info in infos)
+    verb = "is" if there == 1 else "are"
+    text = f"{there} of {amount(len(infos), 'bundle')} {verb} there"
+    busy = sum(info.state is VenvState.INSTALLING for info in infos)
+    broken = sum(info.state is VenvState.BROKEN for info in infos)
+    parts = (
+        text,
+        f"{busy} being installed" if busy else "",
+        f"{broken} broken" if broken else "",
+    )
+    return "; ".join(part for part in parts if part)
 
 
 def has_banner(record: RunRecord, page: Page) -> bool:

@@ -18,8 +18,8 @@ from mosaic.gui.state.examples import EXAMPLES, Example, Start, Surroundings, do
 from mosaic.gui.state.notices import notice_of
 from mosaic.gui.state.targets import Mode, Page, PlayTarget
 from mosaic.gui.state.workbench_state import Connection
-from mosaic.gui.welcome.cards import ChecksCard, ExampleCard, RecentRunsCard
-from mosaic.gui.welcome.model import WatchedExample, check_rows, recent_runs
+from mosaic.gui.welcome.cards import BundlesCard, ChecksCard, ExampleCard, RecentRunsCard
+from mosaic.gui.welcome.model import WatchedExample, bundles_summary, check_rows, recent_runs
 from mosaic.gui.widgets.roles import label, with_role
 from mosaic.gui.widgets.stage_page import StagePage
 from mosaic.wire.answers import Health, Submission
@@ -42,6 +42,8 @@ class WelcomePage(StagePage):
             for number, example in enumerate(EXAMPLES)
         }
         self.checks = ChecksCard(theme)
+        self.bundles = BundlesCard(theme)
+        self.bundles.asked.connect(lambda: workbench.state.show_bundles())
         self.recent = RecentRunsCard(theme)
         for card in self.cards.values():
             card.started.connect(self._on_started)
@@ -86,7 +88,7 @@ class WelcomePage(StagePage):
         layout.addWidget(label("Welcome to MOSAIC", "title"))
         layout.addWidget(text)
         layout.addSpacing(8)
-        for card in (*self.cards.values(), self.checks, self.recent):
+        for card in (*self.cards.values(), self.checks, self.bundles, self.recent):
             layout.addWidget(card)
         layout.addStretch(1)
         around = with_role(QWidget(), "plain")
@@ -110,21 +112,23 @@ class WelcomePage(StagePage):
             self._show()
 
     def _on_bundles_changed(self) -> None:
-        """Only whether an example can be started: installs tell something ten times a second."""
+        """Only what depends on them: an install tells something ten times a second."""
         if self._is_shown:
-            self._show_obstacles()
+            self._show_bundles()
 
     def _on_runs_changed(self, changed: frozenset[str]) -> None:
         if self._is_shown:
             self.recent.show_runs(recent_runs(self._workbench.state.runs.newest_first()))
 
     def _show(self) -> None:
-        self._show_obstacles()
+        self._show_bundles()
         rows = check_rows(self._machine, self._workbench.state, self._is_asking)
         self.checks.show_rows(rows)
         self.recent.show_runs(recent_runs(self._workbench.state.runs.newest_first()))
 
-    def _show_obstacles(self) -> None:
+    def _show_bundles(self) -> None:
+        """And what becomes possible by them."""
+        self.bundles.show_summary(bundles_summary(self._workbench.state.bundles.infos))
         around = self._surroundings()
         for card in self.cards.values():
             card.show_obstacle(obstacle(card.example, around))

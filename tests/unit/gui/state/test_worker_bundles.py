@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 from mosaic.contracts.bundles import BundleRule, VenvInfo, VenvNeed, VenvState
 from mosaic.contracts.capabilities import WorkerCapabilities
+from mosaic.contracts.catalogue import AlgorithmInfo
+from mosaic.contracts.run_state import FailureKind, FailureReason, Outcome
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.launch.model.choices import RosterEntry, roster
+from mosaic.gui.outcome.model.failure import failure_text
 from mosaic.gui.state.bundles_state import BundlesState
+from mosaic.gui.state.examples import EXAMPLES, Start, Surroundings, obstacle
+from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.targets import Mode
 from mosaic.gui.state.worker_bundles import (
     bundle_of,
@@ -19,6 +25,7 @@ from mosaic.gui.state.worker_bundles import (
 )
 from tests.unit.gui.bundle_samples import going_on, info, installed
 from tests.unit.gui.launch_samples import worker
+from tests.unit.gui.run_samples import over
 
 RULES = (
     BundleRule("learner"),
@@ -86,3 +93,26 @@ def test_the_roster_says_what_is_still_to_be_installed() -> None:
     nowhere = info("learner", state=VenvState.UNAVAILABLE)
     assert entry(shelf(nowhere)).word == "not ready"
     assert entry(shelf(nowhere), is_ready=True).word == "ready"
+
+
+def test_an_example_waits_for_no_package_that_a_bundle_holds() -> None:
+    example = next(item for item in EXAMPLES if item.start is Start.TRAIN)
+    algorithm = AlgorithmInfo(example.algo, "learner", "")
+
+    def told(bundles: BundlesState) -> str:
+        return obstacle(
+            example,
+            Surroundings(
+                (learner(),), (algorithm,), True, sys.executable, lambda _: False, bundles
+            ),
+        )
+
+    assert "is not ready" in told(shelf())
+    assert told(shelf(info("learner"))) == "", "it is offered when the example is started"
+
+
+def test_a_failed_install_offers_the_same_run_again() -> None:
+    hint = "`mosaic bundles install learner` tries again"
+    reason = FailureReason(FailureKind.LAUNCH_ERROR, "The index does not answer", hint)
+    text = failure_text(over(1, Outcome.FAILED, failure=reason), can_resume=False)
+    assert text is not None and text.offers == (RunAction.RESUBMIT,)

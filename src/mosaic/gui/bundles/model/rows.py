@@ -26,6 +26,7 @@ TITLES = {
 }
 NUMBERS = frozenset({Column.SIZE, Column.USED})
 NOTHING = "–"
+_LONGEST_PROBLEM = 300
 
 
 class Tone(StrEnum):
@@ -152,6 +153,16 @@ def summary(
         older = size(sum(info.disk_bytes for info in left_over))
         parts.append(f"{len(left_over)} older, {older}")
     return " · ".join(parts)
+
+
+def problems_text(problems: Sequence[str]) -> str:
+    """Of packages that bring bundles: a list from which one is missing must not look complete."""
+    if not problems:
+        return ""
+    more = f" And {amount(len(problems) - 1, 'more problem')}." if len(problems) > 1 else ""
+    first = one_line(problems[0])
+    shown = first if len(first) <= _LONGEST_PROBLEM else f"{first[: _LONGEST_PROBLEM - 1]}…"
+    return f"Bundles of a package are left out. {shown}{more}"
 
 
 def _state_words(info: VenvInfo) -> str:
