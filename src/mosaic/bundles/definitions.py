@@ -163,7 +163,7 @@ def _order(entry: importlib.metadata.EntryPoint) -> tuple[bool, str, str]:
 def _folder_of(module: str) -> Path | None:
     try:
         spec = importlib.util.find_spec(module)
-    except (ImportError, AttributeError, ValueError):
+    except Exception:  # noqa: BLE001 (the parent of a dotted name is imported: foreign code)
         return None
     if spec is None or not spec.submodule_search_locations:
         return None
