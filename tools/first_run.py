@@ -15,8 +15,8 @@ from mosaic.cli.main import main
 from mosaic.gui.display import find_obstacle
 
 WINDOW = ["gui"]
-# The same as the first card of the window. What it trains with is installed when it is first needed;
-# whoever says `make run` wants that.
+# The same as the first card of the window. What it trains with is installed when it is first
+# needed; whoever says `make run` wants that.
 TRAINING = ["train", "ppo", "CartPole-v1", "--recipe", "tuned", "--seed", "1", "--install", "--yes"]
 INSTALL = Path(__file__).with_name("install_system_packages.sh")
 
