@@ -82,7 +82,8 @@ class Installs:
         known = self.under_way.get(key)
         if known is not None:
             return known
-        install = self.under_way[key] = Install(key, name, request)
+        phase = InstallPhase.WAITING if self._turns.locked() else InstallPhase.FETCHING
+        install = self.under_way[key] = Install(key, name, request, InstallProgress(phase))
         install.task = self._tasks.spawn(self._run(install))
         log.info("install.started", bundle=name, path=key)
         return install
