@@ -269,7 +269,8 @@ def test_a_daemon_that_is_away_is_waited_for(
     daemon.problem = TrainerUnreachableError("No daemon answers", hint="mosaic daemon start")
     application.state.set_connection(Connection.LOST, "killed")
     assert "daemon does not answer" in page.card.install.happening.text()
-    assert not page.prune_button.isEnabled()
+    assert not page.prune_button.isEnabled() and page.card.possible == ()
+    assert not page.card.buttons[BundleAction.CANCEL].isEnabled()
     assert len(page.table.bundles.rows) == 6, "what was known is still shown"
     daemon.problem = None
     application.state.set_connection(Connection.ONLINE)

@@ -72,7 +72,7 @@ class BundleCard(QWidget):
         with_role(self, "card")
         self.setObjectName("bundle-card")
         self.text: CardText | None = None
-        self._is_busy = False
+        self._is_busy, self._is_online = False, True
         self.title = eliding_label("", "section")
         self.name = eliding_label("", "code")
         self.about, self.facts = label(), label("", "muted")
@@ -101,6 +101,9 @@ class BundleCard(QWidget):
         layout.addLayout(across)
 
     def show_bundle(self, text: CardText, is_online: bool) -> None:
+        if is_online != self._is_online:
+            self._is_online = is_online
+            self._show_buttons()
         if text.progress is not None:
             self.install.show_progress(text.name, text.progress, is_online)
         if self.text is not None and text == self.text:
@@ -127,13 +130,17 @@ class BundleCard(QWidget):
 
     @property
     def possible(self) -> tuple[BundleAction, ...]:
-        return () if self.text is None or self._is_busy else self.text.actions
+        return self.text.actions if self.text is not None and self._can_act else ()
+
+    @property
+    def _can_act(self) -> bool:
+        return self._is_online and not self._is_busy
 
     def _show_buttons(self) -> None:
         offered = self.text.actions if self.text is not None else ()
         for action, button in self.buttons.items():
             button.setVisible(action in offered)
-            button.setEnabled(not self._is_busy)
+            button.setEnabled(self._can_act)
         verify = self.buttons[BundleAction.VERIFY]
         verify.setText("Verifying…" if self._is_busy else ACTION_TEXTS[BundleAction.VERIFY])
 

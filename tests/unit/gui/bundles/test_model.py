@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from mosaic.contracts.bundles import Accelerator, InstallPhase, InstallProgress, VenvState
 from mosaic.front.bundle_words import TimeLeft
 from mosaic.gui.bundles.model.card import BundleAction, InstallTexts, card_of
@@ -89,6 +91,8 @@ def test_a_card_offers_what_its_state_allows() -> None:
     assert failed.actions == (BundleAction.RETRY,)
     assert failed.problem == "torch 2.9.1 has another hash than the lock says."
     assert failed.advice.startswith("Try again")
+    command = dataclasses.replace(gone_wrong(), hint="`mosaic bundles install learner` tries again")
+    assert card_of(info(progress=command)).advice == "", "there is a button for it"
 
 
 def test_facts_tell_sizes_and_times() -> None:
@@ -120,6 +124,7 @@ def test_a_plan_says_what_is_agreed_to() -> None:
     assert rows["Fetched"].startswith("at most 212 MB") and rows["Goes to"] == "/venvs"
     assert plan.request is not None and plan.request.most_bytes == 212 * MB
     assert plan.request.accelerator is None
+    assert len(install_plan(info(title=LONGEST_TITLE), "/venvs").title) < 90
     nothing = install_plan(info(fetch_bytes=0), "/venvs")
     assert nothing.yes == "Install" and dict(nothing.rows)["Fetched"] == "nothing"
     assert nothing.request is not None and nothing.request.most_bytes == 0

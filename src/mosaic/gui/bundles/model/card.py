@@ -10,6 +10,8 @@ from mosaic.front.bundle_words import TimeLeft, build_words, bytes_words, disk_w
 from mosaic.front.human import age, size
 from mosaic.gui.bundles.model.rows import has_failed, one_line
 
+_COMMAND = "`mosaic bundles install"
+
 
 class BundleAction(StrEnum):
     INSTALL = "install"
@@ -56,7 +58,8 @@ def card_of(info: VenvInfo, now: float | None = None) -> CardText:
         about=one_line(info.about),
         facts=_facts(info, now),
         problem=_ended(problem),  # it may begin with the name of a package
-        advice=sentence(advice),
+        # A command for a terminal is no use beside a button that does the same.
+        advice="" if advice.startswith(_COMMAND) else sentence(advice),
         path=info.path if info.state in (VenvState.INSTALLED, VenvState.BROKEN) else "",
         actions=_actions(info, failed),
         progress=progress if info.state is VenvState.INSTALLING else None,

@@ -11,7 +11,7 @@ from mosaic.front.human import amount, size
 from mosaic.gui.bundles.model.rows import one_line
 
 _FEWEST_BUILDS = 2
-_MOST_NAMES = 4
+_MOST_NAMES, _LONGEST_NAME = 4, 72
 _SOURCE = "from the package index that pip uses on this machine"
 
 
@@ -119,4 +119,6 @@ def freed_bytes(infos: Iterable[VenvInfo]) -> int:
 
 
 def _name(info: VenvInfo) -> str:
-    return one_line(info.title) or info.name
+    """Short enough to leave the buttons in sight."""
+    name = one_line(info.title) or info.name
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

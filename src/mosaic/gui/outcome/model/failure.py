@@ -33,6 +33,7 @@ _HINTS = {
     FailureKind.SECRET_LOST: "Start it again with the variables set: values are never kept.",
     FailureKind.USER_CANCEL: "",
 }
+_INSTALL_ADVICE = "Resubmit it: what it lacks is offered to be installed."
 # What a log says when something well known is missing, and what helps; the first match counts.
 _KNOWN = (
     (
@@ -86,6 +87,8 @@ def failure_text(record: RunRecord, can_resume: bool) -> FailureText | None:
     tail = tuple(printable(line) for line in record.stderr_tail[-_TAIL:])
     happened = _sentence(_short_command(failure.message)) or f"The run failed ({failure.label})."
     known = _known_advice("\n".join((failure.message, *tail)))
+    if bundle_to_install(failure.hint):
+        known = _INSTALL_ADVICE  # whatever the message names: the bundle brings it
     advice = known or _sentence(_without_commands(failure.hint)) or _HINTS[failure.kind]
     first = (RunAction.RESUME,) if can_resume else ()
     again = (
