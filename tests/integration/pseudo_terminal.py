@@ -28,7 +28,8 @@ class PseudoTerminal:
         self.resize(columns, rows)
         self._output = bytearray()
         self._answers: dict[bytes, bytes] = {}
-        self._reader = threading.Thread(target=self._read)
+        # A failed test that left its terminal open must not keep the whole suite from ending.
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def resize(self, columns: int, rows: int) -> None:
