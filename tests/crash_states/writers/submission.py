@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from mosaic.contracts.run_config import parse_run_config
+from mosaic.daemon.bundles.kept_locks import Agreement, kept_agreement
 from mosaic.daemon.executors.machine import Capacity
 from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.launch.secrets import SecretVault
 from mosaic.daemon.registry.registry import Registry
 from mosaic.daemon.runs.active_run import ActiveRun
-from mosaic.daemon.trainer.submission import RunSubmitter
+from mosaic.daemon.trainer.submission import RunBundles, RunSubmitter
 from mosaic.files import read_json
 from mosaic.paths import Home
 from tests.crash_states.proof import Announce
@@ -28,6 +29,7 @@ CONFIG = {
     "artifacts": {"output_prefix": "outputs/first", "persist_logs": True, "keep_checkpoints": True},
 }
 KEYS = ("first", "second")
+AGREEMENT = Agreement(most_bytes=10**8)  # of the first of them
 
 
 def prepare(root: Path) -> None:
@@ -59,7 +61,8 @@ async def _write(home: Home, announce: Announce) -> None:
     command = LaunchCommand(sys.executable, "script", arguments=("-c", "pass"))
     for key in KEYS:
         # What `submit` does before this looks and asks, and writes nothing.
-        accepted = await reception._accept(parse_run_config(CONFIG), key, command, ())
+        bundles = RunBundles(agreement=AGREEMENT if key == KEYS[0] else None)
+        accepted = await reception._accept(parse_run_config(CONFIG), key, command, (), bundles)
         announce(f"{key} {accepted.run_id}")
     await registry.close()
 
@@ -80,6 +83,8 @@ async def recover(root: Path) -> dict[str, str]:
             if run_id is not None:
                 record = await registry.get(run_id)
                 assert not record.is_over, record.failure
+                if key == KEYS[0]:
+                    assert kept_agreement(home.run(run_id)) == AGREEMENT
                 found[key] = run_id
     finally:
         await registry.close()

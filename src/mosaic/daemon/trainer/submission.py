@@ -77,11 +77,11 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class _RunBundles:
+class RunBundles:
     """What is kept with a run of the bundles that it needs."""
 
-    locks: tuple[Lock, ...]  # of the run that this one is to be like
-    agreement: Agreement | None
+    locks: tuple[Lock, ...] = ()  # of the run that this one is to be like
+    agreement: Agreement | None = None
 
 
 class RunSubmitter:
@@ -139,7 +139,7 @@ class RunSubmitter:
         if needed is not None and not is_confirmed:
             raise consent_error(needed, consent, f"The config of {config.run_name!r}")
         # A run that is stored is queued as well: half of this would be a run that waits forever.
-        bundles = _RunBundles(tuple(kept.values()), agreement if command.to_install else None)
+        bundles = RunBundles(tuple(kept.values()), agreement if command.to_install else None)
         return await self.accepting.do(
             self._accept(config, client_key, command, tuple(results), bundles)
         )
@@ -183,7 +183,7 @@ class RunSubmitter:
         client_key: str,
         command: LaunchCommand,
         results: tuple[PreflightResult, ...],
-        bundles: _RunBundles,
+        bundles: RunBundles,
     ) -> Submission:
         run_id = str(ULID())
         rules = SecrecyRules.here().for_config(config.raw)
@@ -238,7 +238,7 @@ class RunSubmitter:
         argv = command.argv(str(self._home.configs / f"worker-{run_id}-<slot>.json"))
         return Submission(run_id, True, digest, argv, results, missing=command.missing)
 
-    def _write_files(self, new: NewRun, stored: dict[str, Any], bundles: _RunBundles) -> None:
+    def _write_files(self, new: NewRun, stored: dict[str, Any], bundles: RunBundles) -> None:
         files = self._home.run(new.record.run_id)
         make_directory(files.directory, mode=0o700)
         files.logs.mkdir(mode=0o700)
