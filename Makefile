@@ -4,7 +4,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
-RUN_EXTRAS := gui
+RUN_EXTRAS := gui,bundles
 DEV_EXTRAS := baseline,cleanrl,box2d,mujoco,atari,minigrid,dm-control,video,wandb,tensorboard,compare,parquet,minari,docs,dev
 
 # One more than there are cores: many tests wait for a process of theirs.
