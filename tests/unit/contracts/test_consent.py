@@ -19,6 +19,7 @@ from mosaic.contracts.consent import (
     is_plain,
     names_module,
     referenced_runs,
+    reproduced_run,
     requested_consent,
     running_variables,
     runs_something,
@@ -221,6 +222,25 @@ def test_a_program_is_shown_with_its_script_and_variables() -> None:
         "script: worker (SHA-256 abc)",
         "variable: BROWSER=sh -c 'x' #",
     )
+
+
+def test_what_is_installed_by_a_lock_from_elsewhere_is_shown() -> None:
+    shown = consent_for_config(
+        parse_run_config(run_document()),
+        WORKER_COMMAND,
+        is_as_installed=True,
+        installs=["learner, 3 packages (lock ab12)"],
+    )
+    assert shown is not None
+    assert shown.lines == ("installs: learner, 3 packages (lock ab12)",)
+
+
+def test_a_run_that_is_to_be_like_another_comes_from_that_one() -> None:
+    config = {"metadata": {"reproduces": RUN}}
+    assert reproduced_run(config) == RUN
+    assert referenced_runs(config, Path("/home/runs")) == {RUN}
+    assert reproduced_run({"metadata": {"reproduces": "../x"}}) == ""
+    assert reproduced_run({"metadata": [1]}) == reproduced_run({}) == ""
 
 
 def test_a_field_that_names_a_program_is_shown_as_one_types_it() -> None:
