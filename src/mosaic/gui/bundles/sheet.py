@@ -126,11 +126,6 @@ class PlanSheet(QWidget):
     def _made(self, choices: list[BuildChoice]) -> Segmented:
         made = Segmented([(item.accelerator.value, item.text) for item in choices])
         made.setObjectName("bundle-builds")
-        for item in choices:
-            if item.problem:
-                button = made.button(item.accelerator.value)
-                button.setEnabled(False)
-                button.setToolTip(item.problem)
         made.chosen.connect(self.build_chosen)
         return made
 

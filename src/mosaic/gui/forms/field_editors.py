@@ -206,12 +206,16 @@ class ChipEditor(QFrame):
         self.cross.setIcon(self._theme.icon("close", self._theme.palette.muted))
 
 
+_FOLDERS = ("cwd", "folder")
+
+
 class PathEditor(QWidget):
     edited = Signal(object)
 
     def __init__(self, field: Field, theme: Theme) -> None:
         super().__init__()
-        self._theme, self._is_folder = theme, field.name in ("cwd", "folder")
+        self._theme = theme
+        self._is_folder = field.schema.get("x-editor") == "folder" or field.name in _FOLDERS
         self._line = QLineEdit()
         self._line.textEdited.connect(self._on_edited)
         self._browse = with_role(QToolButton(), "flat")

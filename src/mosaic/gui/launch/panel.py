@@ -23,6 +23,7 @@ from mosaic.gui.launch.model.starting_point import CHIP
 from mosaic.gui.launch.policy_picker import PolicyPicker
 from mosaic.gui.launch.previews import AbsentCard, DryRunCard, PlayCard, ScriptPreview
 from mosaic.gui.launch.roster_view import RosterView
+from mosaic.gui.launch.source_reading import SourceReading
 from mosaic.gui.launch.starting_point_check import StartingPointCheck
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
@@ -51,6 +52,7 @@ class LaunchPanel(QWidget):
         self.launcher = Launcher(workbench)
         self._starting_point = StartingPointCheck(workbench, self.launch, self)
         self._bundle_check = BundleCheck(workbench, self.launch, self)
+        self._source_reading = SourceReading(workbench, self.launch, self)
         self._forms: dict[int, SchemaForm] = {}
         self._shown: SchemaForm | None = None
         self._error = ""  # of the last attempt, until something changes
@@ -171,10 +173,12 @@ class LaunchPanel(QWidget):
         super().hideEvent(event)
         self._starting_point.stop()
         self._bundle_check.stop()
+        self._source_reading.stop()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._bundle_check.look()
+        self._source_reading.look()
 
     @property
     def form(self) -> LaunchForm:
@@ -308,6 +312,7 @@ class LaunchPanel(QWidget):
         """What is entered may have another starting point, and need something else."""
         self._starting_point.look()
         self._bundle_check.look()
+        self._source_reading.look()
 
     def _on_form_asked(self, target: FormTarget) -> None:
         refused = self.launch.open_form(target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mosaic.contracts.bundles import Accelerator, InstallRequest, VenvInfo, VenvState
 from mosaic.front.bundle_words import accelerator_word, build_words
@@ -15,13 +16,11 @@ _MOST_NAMES, _LONGEST_NAME = 4, 72
 _SOURCE = "from the package index that pip uses on this machine"
 
 
-@dataclass(frozen=True)
-class BuildChoice:
+class BuildChoice(NamedTuple):
     """One accelerator that a bundle can be installed for."""
 
     accelerator: Accelerator
     text: str
-    problem: str = ""  # why it cannot be chosen
 
 
 @dataclass(frozen=True)
@@ -37,23 +36,15 @@ class Plan:
 
 
 def build_choices(variants: Sequence[VenvInfo]) -> list[BuildChoice]:
-    """Empty where there is nothing to choose."""
-    able = [item for item in variants if item.state is not VenvState.UNAVAILABLE]
-    if len(able) < _FEWEST_BUILDS:
-        return []
-    return [
+    """Those that can be had; empty where there is nothing to choose."""
+    able = [
         BuildChoice(
-            item.accelerator,
-            _choice_text(item),
-            item.problem if item.state is VenvState.UNAVAILABLE else "",
+            item.accelerator, f"{accelerator_word(item.accelerator)} · {size(item.fetch_bytes)}"
         )
         for item in variants
+        if item.state is not VenvState.UNAVAILABLE
     ]
-
-
-def _choice_text(info: VenvInfo) -> str:
-    word = accelerator_word(info.accelerator)
-    return word if info.state is VenvState.UNAVAILABLE else f"{word} · {size(info.fetch_bytes)}"
+    return able if len(able) >= _FEWEST_BUILDS else []
 
 
 def variant_of(variants: Sequence[VenvInfo], accelerator: Accelerator | None) -> VenvInfo:

@@ -26,7 +26,7 @@ from mosaic.front.typed_numbers import decimal_number
 # Entries of a schema's "x-editor" that this workbench has an editor for.
 _EDITORS = {
     **{"env_id": "environment", "checkpoint": "path", "path": "path", "secret": "secret"},
-    **{"long_text": "long text", "command": "long text"},
+    **{"long_text": "long text", "command": "long text", "folder": "path"},
 }
 
 

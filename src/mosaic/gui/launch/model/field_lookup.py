@@ -16,7 +16,7 @@ from mosaic.gui.launch.model.starting_point import WARM_START
 
 # Of a run's config: what says which form it is, or is decided when the run starts.
 _DROPPED = (
-    *("worker", "mode", "policy_path", "checkpoint_path", "run_id", "track", "source"),
+    *("worker", "mode", "policy_path", "checkpoint_path", "run_id", "track"),
     "unset_variables",
 )
 _RENAMED = {"name": "run_name", "seed": "seeds", "cuda": "use_gpu", "gpu": "use_gpu"}

@@ -18,6 +18,13 @@ from mosaic.gui.forms.model.fields import (
     fields_of,
     sentence,
 )
+from mosaic.gui.launch.model.algorithm_source import (
+    PATH,
+    SOURCE,
+    SOURCE_FIELDS,
+    AlgorithmSource,
+    source_of,
+)
 from mosaic.gui.launch.model.field_lookup import field_values
 from mosaic.gui.launch.model.launch_form import (
     Document,
@@ -60,6 +67,10 @@ class TrainForm(LaunchForm):
         # What was entered for other algorithms, until they are chosen again.
         self._put_away: dict[str, dict[str, Any]] = {}
         self._shown_algorithm = ""
+        # What was read last of a place that others come from.
+        self._read: tuple[AlgorithmSource, list[AlgorithmInfo], str] | None = None
+        # What it is filled with as soon as that place has been read.
+        self._waiting: dict[str, Any] = {}
         # What is known about the checkpoint it begins with, and what its worker has against it.
         self.starting_point: PolicyTarget | None = None
         self.starting_point_problem = ""
@@ -70,6 +81,8 @@ class TrainForm(LaunchForm):
 
     @property
     def algorithms(self) -> list[AlgorithmInfo]:
+        if self._read is not None and self._read[0] == self._source and self._read[1]:
+            return self._read[1]
         return [
             item
             for item in self.state.algorithms
@@ -87,8 +100,42 @@ class TrainForm(LaunchForm):
             recipe = self.recipe
             for own in (*recipe.parameters, "total_timesteps") if recipe else ():
                 self.form.reset(own)
-        if name in ("algo", WARM_START, RECIPE):
+        if name in ("algo", WARM_START, RECIPE, *SOURCE_FIELDS):
             self.refresh()
+
+    # Algorithms of another place
+
+    @property
+    def _source(self) -> AlgorithmSource | None:
+        return source_of(self.form)
+
+    @property
+    def unread_source(self) -> AlgorithmSource | None:
+        """The place whose algorithms are wanted and not known yet."""
+        source = self._source
+        is_known = self._read is not None and self._read[0] == source
+        return None if source is None or source.problem or is_known else source
+
+    def show_source(
+        self, source: AlgorithmSource, found: list[AlgorithmInfo], problem: str = ""
+    ) -> None:
+        """What was found there, or why nothing was."""
+        if not problem and not found:
+            problem = f"There is no script to train with in {source.path or source.python}"
+        self._read = (source, found, problem)
+        self.refresh()
+        if source == self._source and self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            self._fill(waiting)
+        self.form.changed.emit(PATH)  # what is wrong with it has changed
+
+    def _source_problem(self) -> str:
+        source = self._source
+        if source is None:
+            return ""
+        if self.unread_source is not None:
+            return "Reading the scripts …"
+        return source.problem or (self._read[2] if self._read is not None else "")
 
     # Published parameters
 
@@ -156,11 +203,14 @@ class TrainForm(LaunchForm):
             return None
         environment = self.state.environment(self.state.env_id)
         able = fitting_algorithms(environment, available) if environment is not None else available
+        default = (able or available)[0].name
+        if self._source is not None and self._shown_algorithm in {one.name for one in available}:
+            default = self._shown_algorithm  # the same one, of somebody else
         return Field(
             "algo",
             "Algorithm",
             FieldKind.CHOICE,
-            default=(able or available)[0].name,
+            default=default,
             choices=tuple(Choice(item.name, item.name, item.summary) for item in available),
             schema={"type": "string"},
             is_required=True,
@@ -179,7 +229,8 @@ class TrainForm(LaunchForm):
         parameters, health = algorithm.parameters, self.state.health
         extras = request_options(extras_of(self.worker_info), TrainRequest)
         own = {name: item for name, item in algorithm.options.items() if name not in _TAKEN}
-        fields = fields_of({**own, **extras, **tracking_options(parameters, extras)}, RUN)
+        whose = {name: extras[name] for name in SOURCE_FIELDS if name in extras}
+        fields = fields_of({**whose, **own, **extras, **tracking_options(parameters, extras)}, RUN)
         steps = {
             **parameters.get("total_timesteps", {"type": "integer", "minimum": 1}),
             "default": usual_timesteps(algorithm, self.state.env_id, self.state.environments),
@@ -211,6 +262,8 @@ class TrainForm(LaunchForm):
 
     def rules(self, values: Mapping[str, Any]) -> Mapping[str, str]:
         found = dict(super().rules(values))
+        if text := self._source_problem():
+            found[PATH] = text
         algorithm = self.algorithm
         if algorithm is not None:
             environment = self.state.environment(self.state.env_id)
@@ -292,7 +345,7 @@ class TrainForm(LaunchForm):
         return {
             name: value
             for name, value in self.form.changed_values(has_secrets=False).items()
-            if name in known and name not in algorithm.parameters and name != "agent_id"
+            if name in known and name not in _not_said(algorithm)
         }
 
     def command_words(self) -> list[str]:
@@ -320,6 +373,7 @@ class TrainForm(LaunchForm):
             memory_mb=changed.get("memory_mb"),
             priority=changed.get("priority"),
             retries=changed.get("retries"),
+            **{name: algorithm.extras.get(name) for name in SOURCE_FIELDS},
         )
 
     def preset_values(self) -> dict[str, Any]:
@@ -329,6 +383,18 @@ class TrainForm(LaunchForm):
 
     def load(self, values: Mapping[str, Any]) -> list[str]:
         rest = field_values(values)
+        if "algo" in rest and SOURCE not in rest:
+            for name in SOURCE_FIELDS:
+                self.form.reset(name)  # it is one of the worker's own
+        whose = {name: rest.pop(name) for name in SOURCE_FIELDS if name in rest}
+        refused = self.form.load({SOURCE: whose.pop(SOURCE)}) if SOURCE in whose else []
+        refused += self.form.load(whose)
+        if self.unread_source is not None:
+            self._waiting = rest
+            return refused
+        return [*refused, *self._fill(rest)]
+
+    def _fill(self, rest: dict[str, Any]) -> list[str]:
         # First these two: the other fields, and what they are by default, depend on them.
         env_id, name = rest.pop("env_id", None), rest.pop("algo", None)
         if isinstance(env_id, str) and env_id:
@@ -349,3 +415,8 @@ class TrainForm(LaunchForm):
             if rest.get(key) == usual:
                 del rest[key]  # nobody chose it: it is what every such run once got
         return [*refused, *self.form.load(rest)]
+
+
+def _not_said(algorithm: AlgorithmInfo) -> set[str]:
+    """Extras that are said otherwise: as parameters, as what makes it this algorithm, as a name."""
+    return {*algorithm.parameters, *algorithm.extras, "agent_id"}
