@@ -31,18 +31,48 @@ class WorkerExtras:
         "train", help="what to do with the algorithm"
     )
     source: Literal["native", "upstream"] = option(
-        "native", help="whose algorithm: ours, or the script of that name from CleanRL itself"
+        "native",
+        help="whose algorithm: ours, or the script of that name from CleanRL itself",
+        title="Algorithm of",
+        section="Source",
+        order=1,
+        modes=(TRAIN,),
+        choice_help={
+            "native": "MOSAIC's own implementation",
+            "upstream": "The unmodified script of that name from CleanRL itself",
+        },
     )
     upstream_path: str | None = option(
         None,
         help="upstream: a checkout of CleanRL, its folder of scripts, or one of them; default: the "
         "package cleanrl of env_python",
+        editor="folder",
+        title="CleanRL's checkout",
+        section="Source",
+        order=2,
+        placeholder="folder with its scripts",
+        modes=(TRAIN,),
+        shown_when={"source": "upstream"},
     )
     env_python: str | None = option(
-        None, help="upstream: the interpreter that runs the script; default: the worker's own"
+        None,
+        help="upstream: the interpreter that runs the script; default: that of the bundle "
+        "upstream_cleanrl, or the worker's own",
+        editor="path",
+        title="Its Python",
+        section="Source",
+        order=3,
+        placeholder="the one of its bundle",
+        modes=(TRAIN,),
+        shown_when={"source": "upstream"},
     )
     compatibility: bool = option(
-        True, help="upstream: let scripts written for Gymnasium before 1.0 see the old behaviour"
+        True,
+        help="upstream: let scripts written for Gymnasium before 1.0 see the old behaviour",
+        section="Source",
+        order=4,
+        modes=(TRAIN,),
+        shown_when={"source": "upstream"},
     )
     algo_params: Mapping[str, Any] = option(dict, help="parameters of the algorithm")
     checkpoint_path: str | None = option(

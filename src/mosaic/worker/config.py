@@ -46,8 +46,8 @@ def option(
 ) -> Any:
     """A field of a config dataclass; without a default it is required, with `list` or `dict` empty.
 
-    `editor` names a special editor for forms: env_id, checkpoint, dataset, path, secret, long_text,
-    curriculum. What follows after it is told in `mosaic.contracts.options`.
+    `editor` names a special editor for forms: env_id, checkpoint, dataset, path, folder, secret,
+    long_text, curriculum. What follows after it is told in `mosaic.contracts.options`.
     """
     text = OptionText(
         title,

@@ -23,7 +23,7 @@ from mosaic.gui.launch.model.algorithm_source import (
     SOURCE,
     SOURCE_FIELDS,
     AlgorithmSource,
-    source_of,
+    SourcedAlgorithms,
 )
 from mosaic.gui.launch.model.field_lookup import field_values
 from mosaic.gui.launch.model.launch_form import (
@@ -67,9 +67,8 @@ class TrainForm(LaunchForm):
         # What was entered for other algorithms, until they are chosen again.
         self._put_away: dict[str, dict[str, Any]] = {}
         self._shown_algorithm = ""
-        # What was read last of a place that others come from.
-        self._read: tuple[AlgorithmSource, list[AlgorithmInfo], str] | None = None
-        # What it is filled with as soon as that place has been read.
+        self._sourced = SourcedAlgorithms(self.form)
+        # What it is filled with as soon as the place of its algorithms has been read.
         self._waiting: dict[str, Any] = {}
         # What is known about the checkpoint it begins with, and what its worker has against it.
         self.starting_point: PolicyTarget | None = None
@@ -81,9 +80,7 @@ class TrainForm(LaunchForm):
 
     @property
     def algorithms(self) -> list[AlgorithmInfo]:
-        if self._read is not None and self._read[0] == self._source and self._read[1]:
-            return self._read[1]
-        return [
+        return self._sourced.algorithms or [
             item
             for item in self.state.algorithms
             if item.worker == self.worker and item.is_available
@@ -106,36 +103,20 @@ class TrainForm(LaunchForm):
     # Algorithms of another place
 
     @property
-    def _source(self) -> AlgorithmSource | None:
-        return source_of(self.form)
-
-    @property
     def unread_source(self) -> AlgorithmSource | None:
         """The place whose algorithms are wanted and not known yet."""
-        source = self._source
-        is_known = self._read is not None and self._read[0] == source
-        return None if source is None or source.problem or is_known else source
+        return self._sourced.unread
 
     def show_source(
         self, source: AlgorithmSource, found: list[AlgorithmInfo], problem: str = ""
     ) -> None:
         """What was found there, or why nothing was."""
-        if not problem and not found:
-            problem = f"There is no script to train with in {source.path or source.python}"
-        self._read = (source, found, problem)
+        self._sourced.show(source, found, problem)
         self.refresh()
-        if source == self._source and self._waiting:
+        if source == self._sourced.source and self._waiting:
             waiting, self._waiting = self._waiting, {}
             self._fill(waiting)
         self.form.changed.emit(PATH)  # what is wrong with it has changed
-
-    def _source_problem(self) -> str:
-        source = self._source
-        if source is None:
-            return ""
-        if self.unread_source is not None:
-            return "Reading the scripts …"
-        return source.problem or (self._read[2] if self._read is not None else "")
 
     # Published parameters
 
@@ -204,7 +185,9 @@ class TrainForm(LaunchForm):
         environment = self.state.environment(self.state.env_id)
         able = fitting_algorithms(environment, available) if environment is not None else available
         default = (able or available)[0].name
-        if self._source is not None and self._shown_algorithm in {one.name for one in available}:
+        if self._sourced.source is not None and self._shown_algorithm in {
+            one.name for one in available
+        }:
             default = self._shown_algorithm  # the same one, of somebody else
         return Field(
             "algo",
@@ -262,7 +245,7 @@ class TrainForm(LaunchForm):
 
     def rules(self, values: Mapping[str, Any]) -> Mapping[str, str]:
         found = dict(super().rules(values))
-        if text := self._source_problem():
+        if text := self._sourced.problem:
             found[PATH] = text
         algorithm = self.algorithm
         if algorithm is not None:
