@@ -33,7 +33,7 @@ class WorkerExtras:
     source: Literal["native", "upstream"] = option(
         "native",
         help="whose algorithm: ours, or the script of that name from CleanRL itself",
-        title="Algorithm of",
+        title="Implementation",
         section="Source",
         order=1,
         modes=(TRAIN,),

@@ -12,24 +12,34 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from mosaic.contracts.bundles import BundleRule, VenvState
-from mosaic.contracts.run_record import Progress
+from mosaic.contracts.bundles import BundleRule, InstallPhase, InstallProgress, VenvState
+from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.application import Application
 from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.live.model.situation import Offer
 from mosaic.gui.live.page import LivePage
+from mosaic.gui.play.page import PlayPage
 from mosaic.gui.runs.model.columns import Column
 from mosaic.gui.state.notices import Notice
-from mosaic.gui.state.targets import Page
+from mosaic.gui.state.targets import Mode, Page, PlayTarget
 from mosaic.gui.state.workbench_state import Connection
 from mosaic.paths import Home
 from tests.gui.bundle_client import SampleDaemon
 from tests.gui.conftest import WAIT_MS
 from tests.gui.cut_off import cut_off
 from tests.gui.keyboard_walk import nameless
-from tests.unit.gui.bundle_samples import LONGEST_TITLE, MB, SIX_PARTS, going_on, info, shelf
+from tests.gui.workflow_steps import texts
+from tests.unit.gui.bundle_samples import (
+    LONGEST_TITLE,
+    MB,
+    SIX_PARTS,
+    going_on,
+    gone_wrong,
+    info,
+    shelf,
+)
 from tests.unit.gui.launch_samples import filled_state, health, installed_workers
 from tests.unit.gui.run_samples import record
 
@@ -153,7 +163,8 @@ def test_the_offer_goes_when_it_is_installed(
     keeper.refresh()
     text = offered.bundle_card.text
     qtbot.waitUntil(lambda: text.text().endswith("is being installed: 61 %."), timeout=WAIT_MS)
-    assert offered.bundle_card.button.text() == "Start when it is there"
+    button = offered.bundle_card.button
+    assert button.text() == "Queue a run" and button.property("role") != "primary"
     daemon.state("learner+atari", state=VenvState.INSTALLED, progress=None)
     keeper.refresh()
     qtbot.waitUntil(offered.footer.button.isEnabled, timeout=WAIT_MS)
@@ -199,7 +210,8 @@ def test_what_was_removed_meanwhile_is_offered_when_it_is_missed(
     daemon.needs = lambda _: [missing]
     application.workbench.run_actions.submit([{"run_name": "again"}])
     qtbot.waitUntil(lambda: bool(told), timeout=WAIT_MS)
-    assert told[-1].text == "learner is not installed (at most 212 MB to fetch)"
+    title = "Single-file learners"
+    assert told[-1].text == f"{title} is not installed (at most 212 MB to fetch)"
     assert told[-1].action_text == "Install and start" and told[-1].action is not None
     told[-1].action()
     qtbot.waitUntil(lambda: len(agreements(daemon)) == 2, timeout=WAIT_MS)
@@ -254,3 +266,87 @@ def test_hostile_titles_leave_the_panel_as_it_is(
     qtbot.mouseClick(panel.bundle_card.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(agreements(daemon)), timeout=WAIT_MS)
     assert agreements(daemon)[0]["most_install_bytes"] == 10**13
+
+
+def test_a_game_that_lacks_its_bundle_is_installed_and_played(
+    qtbot: QtBot, application: Application, panel: LaunchPanel, daemon: SampleDaemon
+) -> None:
+    """By a click in the page itself, and without a command for a terminal."""
+    state = application.state
+    qtbot.waitUntil(lambda: state.bundles.info("learner") is not None, timeout=WAIT_MS)
+    daemon.needs = lambda _: [item for item in daemon.infos if not item.is_usable][:1]
+    lacking = next(item for item in daemon.infos if not item.is_usable)
+    state.show_play(PlayTarget("CartPole-v1", Mode.HUMAN))
+    page = application.window.stage.page(Page.PLAY)
+    assert isinstance(page, PlayPage)
+    message = page.message
+    qtbot.waitUntil(lambda: message.first.text() == "Install and play", timeout=WAIT_MS)
+    assert lacking.title in message.text.text() and "MB" in message.text.text()
+    assert "`" not in message.text.text()
+    daemon.tell(lacking.name, going_on(0.61))
+    qtbot.mouseClick(message.first, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "61 %" in message.text.text(), timeout=WAIT_MS)
+    assert daemon.installs[-1].most_bytes == lacking.fetch_bytes
+    asked = len(daemon.submissions)
+    daemon.needs = lambda _: []
+    daemon.state(lacking.name, state=VenvState.INSTALLED, progress=None)
+    daemon.tell(lacking.name, InstallProgress(InstallPhase.DONE, fraction=1.0))
+    qtbot.waitUntil(lambda: len(daemon.submissions) > asked, timeout=WAIT_MS)
+
+
+def test_a_game_whose_install_fails_says_why(
+    qtbot: QtBot, application: Application, panel: LaunchPanel, daemon: SampleDaemon
+) -> None:
+    state = application.state
+    qtbot.waitUntil(lambda: state.bundles.info("learner") is not None, timeout=WAIT_MS)
+    daemon.needs = lambda _: [item for item in daemon.infos if not item.is_usable][:1]
+    lacking = next(item for item in daemon.infos if not item.is_usable)
+    state.show_play(PlayTarget("CartPole-v1", Mode.HUMAN))
+    page = application.window.stage.page(Page.PLAY)
+    assert isinstance(page, PlayPage)
+    qtbot.waitUntil(lambda: page.message.first.text() == "Install and play", timeout=WAIT_MS)
+    daemon.tell(lacking.name, gone_wrong())
+    qtbot.mouseClick(page.message.first, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "another hash" in page.message.text.text(), timeout=WAIT_MS)
+    assert page.message.first.text() == "Start again"
+
+
+def test_what_is_installed_on_the_way_is_not_called_started(
+    qtbot: QtBot, application: Application, offered: LaunchPanel, daemon: SampleDaemon
+) -> None:
+    told: list[Notice] = []
+    application.state.said.connect(told.append)
+
+    async def get_run(run_id: str) -> RunRecord:
+        return record(1, run_id=run_id, state=RunState.INIT, waiting="installing learner+atari: 0 %")
+
+    daemon.get_run = get_run  # type: ignore[method-assign]
+    qtbot.mouseClick(offered.bundle_card.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(told), timeout=WAIT_MS)
+    assert "starts as soon as all it needs is installed" in told[-1].text
+
+
+def test_what_does_not_fit_follows_the_environment(
+    qtbot: QtBot, application: Application, panel: LaunchPanel
+) -> None:
+    state = application.state
+    panel.form.form.set("algo", "dqn")
+    for env_id in ("Ant-v5", "HalfCheetah-v5"):
+        state.choose_environment(env_id)
+        assert panel.schema_form is not None
+        row = panel.schema_form.row("algo")
+        assert row is not None and env_id in texts(row)
+
+
+def test_nobody_who_plays_is_told_to_type_a_command(
+    qtbot: QtBot, application: Application, panel: LaunchPanel, daemon: SampleDaemon
+) -> None:
+    state = application.state
+    lacking = [
+        dataclasses.replace(item, install_command='pip install "x"') for item in state.environments
+    ]
+    state.set_catalogue(state.algorithms, lacking)
+    qtbot.waitUntil(lambda: state.bundles.info("learner") is not None, timeout=WAIT_MS)
+    state.set_mode(Mode.HUMAN)
+    state.choose_environment("ALE/Pong-v5")
+    assert panel.environment.problem_text == ""

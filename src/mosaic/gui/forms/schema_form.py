@@ -230,6 +230,10 @@ class SchemaForm(QWidget):
     def _on_changed(self, name: str) -> None:
         self._show_entries()
 
+    def look_again(self) -> None:
+        """What is right may depend on what is chosen elsewhere."""
+        self._show_entries()
+
     def _show_entries(self) -> None:
         """All of them: a change of one field can make another one wrong, or useless."""
         form = self._form

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mosaic.contracts.bundles import VenvInfo
 from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.front.human import count, decimal
 from mosaic.gui.play.model.keys import KeyMap, key_map_of
@@ -30,7 +31,11 @@ class GameInfo:
     missing: str  # what must be installed first; empty when nothing must
 
 
-def game_info(info: EnvironmentInfo, algorithms: Iterable[AlgorithmInfo] = ()) -> GameInfo:
+def game_info(
+    info: EnvironmentInfo,
+    algorithms: Iterable[AlgorithmInfo] = (),
+    bundle: VenvInfo | None = None,
+) -> GameInfo:
     limit, threshold = info.max_episode_steps, info.reward_threshold
     able = ", ".join(algorithm.name for algorithm in fitting_algorithms(info, algorithms))
     facts = (
@@ -46,7 +51,7 @@ def game_info(info: EnvironmentInfo, algorithms: Iterable[AlgorithmInfo] = ()) -
     )
     family = info.family_title or info.family.replace("_", " ").capitalize()
     kept = tuple(fact for fact in facts if fact.value)
-    return GameInfo(info.id, family, info.summary, kept, missing_packages(info))
+    return GameInfo(info.id, family, info.summary, kept, missing_packages(info, bundle))
 
 
 def nothing_known(env_id: str, is_loaded: bool) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from mosaic.contracts.bundles import VenvInfo
 from mosaic.contracts.run_record import RunRecord
 from mosaic.gui.game_info.model import game_info, nothing_known
 from mosaic.gui.services.workbench import Workbench
+from mosaic.gui.state.compatibility import missing_packages
+from mosaic.gui.state.worker_bundles import bundle_with
 from mosaic.gui.tabs.row_table import FactList
 from mosaic.gui.tabs.run_tab import RunTab
 from mosaic.gui.widgets.choosers import Segmented
@@ -38,7 +41,10 @@ class GameView(QWidget):
         layout.addWidget(self.missing)
         layout.addSpacing(8)
         layout.addWidget(self.facts)
+        self._told = ""
         workbench.state.catalogue_changed.connect(self._draw)
+        workbench.state.workers_changed.connect(self._on_bundles_changed)
+        workbench.state.bundles.changed.connect(self._on_bundles_changed)
 
     @property
     def env_id(self) -> str:
@@ -47,6 +53,17 @@ class GameView(QWidget):
     def show_environment(self, env_id: str) -> None:
         self._env_id = env_id
         self._draw()
+
+    @property
+    def _bundle(self) -> VenvInfo | None:
+        state = self._workbench.state
+        return bundle_with(self._env_id, state.workers, state.bundles)
+
+    def _on_bundles_changed(self) -> None:
+        """Far more often than it makes a difference here."""
+        info = self._workbench.state.environment(self._env_id)
+        if missing_packages(info, self._bundle) != self._told:
+            self._draw()
 
     def _draw(self) -> None:
         state = self._workbench.state
@@ -58,7 +75,8 @@ class GameView(QWidget):
             self.missing.show_text("")
             self.summary.setText(nothing_known(self._env_id, bool(state.environments)))
             return
-        found = game_info(info, state.algorithms)
+        found = game_info(info, state.algorithms, self._bundle)
+        self._told = found.missing
         self.family.setText(found.family)
         self.summary.setText(found.summary)
         self.missing.show_text(found.missing)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from mosaic.gui.launch.model.bundle_offer import BundleOffer
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.widgets.roles import label, with_role
+from mosaic.gui.widgets.roles import label, set_property, with_role
 
 _ICON = QSize(18, 18)
 
@@ -69,6 +69,10 @@ class BundleOfferCard(QWidget):
             self.advice.setVisible(bool(offer.advice))
             self.button.setText(offer.button)
             self.button.setVisible(bool(offer.button))
+            # The run that it is installed for starts by itself: nobody has to press anything.
+            set_property(self.button, "role", "" if offer.is_under_way else "primary")
+            tip = "It starts as soon as all it needs is there" if offer.is_under_way else ""
+            self.button.setToolTip(tip)
         for part in (self, self.gap):
             part.setVisible(offer is not None)
 

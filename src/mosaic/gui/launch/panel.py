@@ -305,6 +305,8 @@ class LaunchPanel(QWidget):
             if policy is not None and policy.env_id and policy.env_id != self._state.env_id:
                 self.launch.play_policy = None
             self.policies.show_policies(self._state.env_id, self.launch.play_policy)
+        if self._shown is not None:
+            self._shown.look_again()
         self._show_status()
         self._look()
 

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
+from mosaic.contracts.bundles import InstallRequest, VenvState
+from mosaic.front.human import size
+from mosaic.gui.forms.model.fields import sentence
 from mosaic.gui.play.game_panel import GamePanel
 from mosaic.gui.play.model.plan import Alternative, Refusal, plan_play
 from mosaic.gui.play.session import Phase, PlaySession
@@ -108,6 +111,8 @@ class PlayPage(StagePage):
         self._layout.addWidget(self.message)
         self._layout.addWidget(self.game)
         self.game.ended.connect(self._on_ended)
+        self._installing = ""  # the bundle that the game waits for
+        workbench.state.bundles.changed.connect(self._on_bundles_changed)
         workbench.state.workers_changed.connect(self._on_workers_changed)
 
     def open(self) -> None:
@@ -122,6 +127,8 @@ class PlayPage(StagePage):
 
     def leave(self) -> None:
         self._is_waiting_for_workers = False
+        if self._installing:
+            self._installing, self._target = "", None  # whoever comes back is asked again
         self._drop_next()
         self.game.picture.keys.put_away()
         if self.session is None:
@@ -146,7 +153,7 @@ class PlayPage(StagePage):
     # Beginning
 
     def _begin(self, target: PlayTarget) -> None:
-        self._target = target
+        self._target, self._installing = target, ""
         state = self._workbench.state
         self._is_waiting_for_workers = not state.workers
         if self._is_waiting_for_workers:
@@ -201,6 +208,9 @@ class PlayPage(StagePage):
                 self._workbench.state.play = self._target
                 self._workbench.state.say(Notice(sentence, Severity.BAD, seconds=0))
                 return
+            if session.lacking is not None:
+                self._offer_install(session.lacking)
+                return
             self._last_run = session.run_id
             self._show_end(sentence, is_failure=True)
         elif session is self.session:
@@ -223,6 +233,56 @@ class PlayPage(StagePage):
             session.end()
             if session.run_id:
                 session.deleteLater()
+
+    # What has to be installed first
+
+    def _offer_install(self, request: InstallRequest) -> None:
+        title = self._title_of(request.name)
+        fetched = f" ({size(request.most_bytes)})" if request.most_bytes else ""
+        self._show(
+            "Not installed yet",
+            f"This game needs {title}{fetched}.",
+            ("Install and play", lambda: self._install(request)),
+            self._details_of(request.name),
+            icon="package-variant-closed",
+        )
+
+    def _install(self, request: InstallRequest) -> None:
+        self._installing = request.name
+        self._workbench.bundles.install(request)
+        self._on_bundles_changed()
+
+    def _on_bundles_changed(self) -> None:
+        name, bundles = self._installing, self._workbench.state.bundles
+        info = bundles.info(name) if name else None
+        if info is None or self.session is not None or self._next is not None:
+            return
+        if info.is_usable:
+            self._start_again()
+        elif (failure := bundles.failure(name)) is not None:
+            self._installing = ""
+            hint = f" {sentence(failure.hint)}." if failure.hint else ""
+            choice = ("Start again", self._start_again)
+            text = f"{sentence(failure.message).rstrip('.')}.{hint}"
+            self._show("It was not installed", text, choice, icon="alert-circle-outline")
+        elif info.state is VenvState.INSTALLING:
+            share = f": {info.progress.percent}" if info.progress is not None else ""
+            self._show(
+                "Installing what it needs",
+                f"{self._title_of(name)}{share}\nThe game starts by itself when that is there.",
+                self._details_of(name),
+                icon="progress-download",
+            )
+        elif name not in bundles.installing:
+            self._installing = ""  # canceled
+            self._show_end("What it needs was not installed.", is_failure=True)
+
+    def _title_of(self, name: str) -> str:
+        info = self._workbench.state.bundles.info(name)
+        return info.title if info is not None and info.title else name
+
+    def _details_of(self, name: str) -> Choice:
+        return "Show the bundle", lambda: self._workbench.state.show_bundles(name)
 
     # What is shown while nothing is played
 

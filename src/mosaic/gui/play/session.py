@@ -20,7 +20,7 @@ from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.consent import Granted, ask_with_consent, submit_with_consent
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.live_watch import LiveFrames
-from mosaic.gui.state.notices import install_offer, notice_of
+from mosaic.gui.state.notices import notice_of
 
 _LOOK_MS = 150  # between two looks at a session that is starting
 _FPS = 60.0
@@ -61,6 +61,8 @@ class PlaySession(QObject):
         self._look.setInterval(_LOOK_MS)
         self._look.timeout.connect(self._on_look_due)
         self._looking: Task | None = None
+        # What has to be installed first, where that is why it is over.
+        self.lacking: InstallRequest | None = None
         self._sign_of_life = QTimer(self)
         self._sign_of_life.setInterval(int(SIGN_OF_LIFE_S * 1000))
         self._sign_of_life.timeout.connect(self._on_sign_of_life_due)
@@ -159,13 +161,10 @@ class PlaySession(QObject):
         self.show()
 
     def _on_refused(self, error: MosaicError) -> None:
-        self._finish(notice_of(error).text)
         name, to_fetch = error.details.get("bundle"), error.details.get("fetch_bytes")
         if isinstance(error, BundleError) and isinstance(name, str) and isinstance(to_fetch, int):
-            request = InstallRequest(name, most_bytes=to_fetch)
-            keeper = self._workbench.bundles
-            offer = install_offer(error, to_fetch, lambda: keeper.install(request), "Install")
-            self._workbench.state.say(offer)
+            self.lacking = InstallRequest(name, most_bytes=to_fetch)
+        self._finish(notice_of(error).text)
 
     def _on_look_due(self) -> None:
         if self._looking is None or self._looking.is_done:

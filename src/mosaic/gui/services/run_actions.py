@@ -19,6 +19,7 @@ from mosaic.front.human import amount
 from mosaic.gui.services.async_bridge import AsyncBridge
 from mosaic.gui.services.consent import Granted, ask_with_consent, submit_with_consent
 from mosaic.gui.state import rerun
+from mosaic.gui.state.awaited_bundles import awaited_bundle
 from mosaic.gui.state.notices import Notice, Severity, install_offer, notice_of
 from mosaic.gui.state.rerun import command_of
 from mosaic.gui.state.targets import FormTarget, Operation, Page
@@ -83,7 +84,9 @@ class RunActions:
             def again() -> None:
                 self.submit(documents, done, failed, is_own=is_own, most_install_bytes=to_fetch)
 
-            self._state.say(install_offer(error, to_fetch, again))
+            info = self._state.bundles.info(str(error.details.get("bundle", "")))
+            title = info.title if info is not None else ""
+            self._state.say(install_offer(error, to_fetch, again, title=title))
 
         subject = str(documents[0].get("run_name", "")) if documents else ""
         ask_with_consent(self._state, self._bridge, send, tell, refuse, subject=subject)
@@ -318,7 +321,11 @@ class RunActions:
         self._state.show_page(Page.LIVE)
         warnings = [check.message for check in submissions[0].preflight if not check.ok]
         what = records[0].run_name if len(records) == 1 else f"{len(records)} runs"
-        told = f"{what} started. {warnings[0]}" if warnings else f"{what} started"
+        begun = f"{what} started"
+        if any(awaited_bundle(record) for record in records):
+            verb = "starts" if len(records) == 1 else "start"
+            begun = f"{what} {verb} as soon as all it needs is installed"
+        told = f"{begun}. {warnings[0]}" if warnings else begun
         self._state.say(Notice(told, Severity.GOOD))
         if done is not None:
             done(submissions)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mosaic.contracts.bundles import VenvInfo
 from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.contracts.learner import extras_schemas
 from mosaic.contracts.options import OptionSchemas
 from mosaic.contracts.worker_info import ENTRY_POINT_SOURCE, WorkerInfo
+from mosaic.front.human import size
 from mosaic.front.training_config import space_mismatch
 
 _MOST_SUGGESTED = 4
@@ -46,11 +48,16 @@ def fitting_algorithms(
     ]
 
 
-def missing_packages(environment: EnvironmentInfo | None) -> str:
-    """What has to be installed first; empty when nothing has."""
+def missing_packages(environment: EnvironmentInfo | None, bundle: VenvInfo | None = None) -> str:
+    """What has to be installed first; empty when nothing has. `bundle`: the one that holds it."""
     if environment is None or not environment.install_command:
         return ""
     family = environment.family_title or environment.family
+    if bundle is not None:
+        if bundle.is_usable:
+            return ""
+        fetched = f" ({size(bundle.fetch_bytes)})" if bundle.fetch_bytes else ""
+        return f"{family} is not installed yet: the first run there offers to fetch it{fetched}."
     return f"The packages of {family} are not installed: {environment.install_command}"
 
 

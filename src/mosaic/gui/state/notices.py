@@ -39,9 +39,10 @@ def install_offer(
     fetch_bytes: int,
     agreed: Callable[[], None],
     action_text: str = "Install and start",
+    title: str = "",
 ) -> Notice:
     """A run lacks a bundle: what is fetched for it, and a click that agrees to it."""
-    name = str(error.details.get("bundle", "")) or "what it needs"
+    name = title or str(error.details.get("bundle", "")) or "what it needs"
     fetched = f"at most {size(fetch_bytes)} to fetch" if fetch_bytes else "nothing to fetch"
     return Notice(
         f"{name} is not installed ({fetched})",

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mosaic.contracts.bundles import VenvInfo, VenvNeed, VenvState, needed_venvs
+from mosaic.contracts.bundles import (
+    JOINT,
+    VenvInfo,
+    VenvNeed,
+    VenvState,
+    needed_venvs,
+    split_name,
+)
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.state.bundles_state import BundlesState
 
@@ -27,13 +34,32 @@ def has_bundles(worker: WorkerInfo | None) -> bool:
 def bundle_of(worker: WorkerInfo, bundles: BundlesState) -> VenvInfo | None:
     """Its own bundle, where that is what stands for its packages, installed or not.
 
-    None where all it needs is beside MOSAIC, and where the bundle cannot be had here: then what
-    the worker says of itself counts.
+    Any that its own was joined with holds it as well. None where all it needs is beside MOSAIC,
+    and where the bundle cannot be had here: then what the worker says of itself counts.
     """
-    info = bundles.info(own_bundle(worker))
+    own = own_bundle(worker)
+    info = bundles.info(own)
     if info is None or info.state in (VenvState.PRESENT, VenvState.UNAVAILABLE):
         return None
+    if not info.is_usable:
+        joined = (item for item in bundles.infos if split_name(item.name)[:1] == (own,))
+        info = next((item for item in joined if item.is_usable), info)
     return info
+
+
+def bundle_with(
+    env_id: str, workers: Iterable[WorkerInfo], bundles: BundlesState
+) -> VenvInfo | None:
+    """The one that holds what this environment needs; None where none does that can be had."""
+    found = []
+    for worker in workers:
+        rules = worker.capabilities.bundle_rules if worker.capabilities else ()
+        needs = needed_venvs(rules, {"env_id": env_id})
+        info = bundles.info(needs[0].name) if needs and not needs[0].python_field else None
+        if info is not None and info.state is not VenvState.UNAVAILABLE:
+            found.append(info)
+    # A worker that has an add-on for it knows more of it than one that has none.
+    return max(found, key=lambda item: (item.name.count(JOINT), item.is_usable), default=None)
 
 
 def can_start(worker: WorkerInfo, bundles: BundlesState) -> bool:

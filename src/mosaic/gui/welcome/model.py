@@ -82,7 +82,7 @@ def recent_runs(records: Iterable[RunRecord], now: float | None = None) -> list[
 
 
 def bundles_summary(infos: Sequence[VenvInfo]) -> str:
-    """`3 of 12 bundles are there; 1 is being installed`"""
+    """`3 of 12 bundles are there; 1 being installed`"""
     if not infos:
         return ""
     there = sum(info.is_usable for info in infos)
@@ -90,10 +90,12 @@ def bundles_summary(infos: Sequence[VenvInfo]) -> str:
     text = f"{there} of {amount(len(infos), 'bundle')} {verb} there"
     busy = sum(info.state is VenvState.INSTALLING for info in infos)
     broken = sum(info.state is VenvState.BROKEN for info in infos)
+    rest = "a run that needs another offers to install it" if there < len(infos) else ""
     parts = (
         text,
         f"{busy} being installed" if busy else "",
         f"{broken} broken" if broken else "",
+        rest if not busy and not broken else "",
     )
     return "; ".join(part for part in parts if part)
 

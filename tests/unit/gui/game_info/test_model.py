@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.gui.game_info.model import game_info, nothing_known
+from tests.unit.gui.bundle_samples import info, installed
 
 CART = EnvironmentInfo(
     id="CartPole-v1",
@@ -49,6 +50,10 @@ def test_what_must_be_installed_first_is_said() -> None:
     missing = EnvironmentInfo.from_dict({**CART.to_dict(), "install_command": "pip install it"})
     assert "pip install it" in game_info(missing).missing
     assert game_info(CART).missing == ""
+    # Where a bundle holds it, nobody has to type anything.
+    told = game_info(missing, bundle=info("learner")).missing
+    assert "pip" not in told and "offers to fetch it (212 MB)" in told
+    assert game_info(missing, bundle=installed("learner")).missing == ""
 
 
 def test_what_the_catalogue_does_not_know_is_said() -> None:

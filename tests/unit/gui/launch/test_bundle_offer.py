@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mosaic.contracts.bundles import VenvState
-from mosaic.gui.launch.model.bundle_offer import INSTALL, WAIT, BundleOffer, offer_of
+from mosaic.gui.launch.model.bundle_offer import INSTALL, QUEUE, BundleOffer, offer_of
 from tests.unit.gui.bundle_samples import LONGEST_TITLE, MB, SIX_PARTS, going_on, info
 
 ATARI = info("learner+atari", title="Learner + Atari")
@@ -24,6 +24,8 @@ def test_it_says_what_is_fetched_and_agrees_to_no_more() -> None:
     assert found.text == "ALE/Pong-v5 needs Learner + Atari (212 MB)."
     assert found.button == INSTALL and found.most_bytes == 212 * MB
     assert found.name == "learner+atari" and found.is_possible
+    same = offer_of([info("learner", title="CleverRL worker")], "CleverRL Worker")
+    assert same is not None and same.text == "CleverRL worker is not installed yet (212 MB)."
     both = offer(ATARI, info("old", title="Scripts of old"))
     assert both.text == "ALE/Pong-v5 needs Learner + Atari and Scripts of old (424 MB)."
     assert both.most_bytes == 424 * MB
@@ -31,8 +33,12 @@ def test_it_says_what_is_fetched_and_agrees_to_no_more() -> None:
 
 def test_what_is_being_installed_is_waited_for() -> None:
     found = offer(info("jax", title="JAX", state=VenvState.INSTALLING, progress=going_on(0.61)))
-    assert found.text == "JAX is being installed: 61 %." and found.button == WAIT
+    assert found.text == "JAX is being installed: 61 %." and found.button == QUEUE
     assert found.most_bytes == 212 * MB, "it may have to begin again"
+    assert found.is_under_way and not offer(ATARI).is_under_way
+    slow = info("old", title="Old", state=VenvState.INSTALLING, progress=going_on(0.2))
+    fast = info("jax", title="JAX", state=VenvState.INSTALLING, progress=going_on(0.61))
+    assert offer(fast, slow).text == "JAX and Old are being installed: 20 %."
 
 
 def test_what_is_broken_is_made_again() -> None:

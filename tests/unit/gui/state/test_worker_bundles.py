@@ -18,6 +18,7 @@ from mosaic.gui.state.possible_actions import RunAction
 from mosaic.gui.state.targets import Mode
 from mosaic.gui.state.worker_bundles import (
     bundle_of,
+    bundle_with,
     can_start,
     has_bundles,
     needs_of,
@@ -93,6 +94,22 @@ def test_the_roster_says_what_is_still_to_be_installed() -> None:
     nowhere = info("learner", state=VenvState.UNAVAILABLE)
     assert entry(shelf(nowhere)).word == "not ready"
     assert entry(shelf(nowhere), is_ready=True).word == "ready"
+
+
+def test_what_its_bundle_was_joined_with_holds_it_as_well() -> None:
+    joined = (info("learner"), info("learner+box2d"), installed("learner+atari"))
+    assert entry(shelf(*joined)).word == "ready"
+    assert entry(shelf(info("learner"), installed("learners"))).word == "to install"
+
+
+def test_the_bundle_that_holds_an_environment() -> None:
+    plain = worker("plain", WorkerCapabilities("plain", bundle_rules=(BundleRule("plain"),)))
+    bundles = shelf(info("plain"), info("learner"), info("learner+atari"))
+    found = bundle_with("ALE/Pong-v5", [plain, learner()], bundles)
+    assert found is not None and found.name == "learner+atari"
+    assert bundle_with("ALE/Pong-v5", [worker("bare")], bundles) is None
+    nowhere = shelf(info("learner+atari", state=VenvState.UNAVAILABLE))
+    assert bundle_with("ALE/Pong-v5", [learner()], nowhere) is None
 
 
 def test_an_example_waits_for_no_package_that_a_bundle_holds() -> None:

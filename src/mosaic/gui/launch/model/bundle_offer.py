@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mosaic.contracts.bundles import VenvInfo, VenvState
 from mosaic.front.human import size
 
-INSTALL, WAIT = "Install and start", "Start when it is there"
+INSTALL, QUEUE = "Install and start", "Queue a run"
 _LONGEST_TITLE = 60
 
 
@@ -19,6 +19,7 @@ class BundleOffer:
     button: str = ""  # empty where nothing can be done about it here
     most_bytes: int = 0  # what is agreed to with the button
     name: str = ""  # of the bundle that tells more
+    is_under_way: bool = False  # somebody has begun to install it
 
     reason: str = "it is not installed yet: see above"  # why the form's own button does nothing
 
@@ -44,17 +45,22 @@ def offer_of(missing: Sequence[VenvInfo], subject: str) -> BundleOffer | None:
     names = " and ".join(map(_title, missing))
     busy = [item for item in missing if item.state is VenvState.INSTALLING]
     if len(busy) == len(missing):
-        progress = busy[0].progress
-        share = f": {progress.percent}" if progress is not None else ""
+        told = [item.progress for item in busy if item.progress is not None]
+        least = min(told, key=lambda progress: progress.fraction, default=None)
+        share = f": {least.percent}" if least is not None else ""
+        verb = "is" if len(busy) == 1 else "are"
         return BundleOffer(
-            f"{names} is being installed{share}.",
-            button=WAIT,
+            f"{names} {verb} being installed{share}.",
+            button=QUEUE,
             most_bytes=to_fetch,
             name=busy[0].name,
+            is_under_way=True,
             reason="what it needs is being installed",
         )
     first = missing[0]
     what = f"{subject} needs {names}"
+    if subject.casefold() == names.casefold():
+        what = f"{names} is not installed yet"
     if first.state is VenvState.BROKEN:
         what = f"{names} is damaged and has to be installed again"
     fetched = f" ({size(to_fetch)})" if to_fetch else ""

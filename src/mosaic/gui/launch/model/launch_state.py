@@ -29,7 +29,7 @@ from mosaic.gui.state.compatibility import fitting_algorithms
 from mosaic.gui.state.notices import Notice, Severity
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PlayTarget, PolicyTarget
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
-from mosaic.gui.state.worker_bundles import bundle_of, can_start, has_bundles
+from mosaic.gui.state.worker_bundles import bundle_of, bundle_with, can_start, has_bundles
 
 _POLICY_OPERATIONS = (Operation.EVALUATE, Operation.RESUME)
 
@@ -134,8 +134,10 @@ class LaunchState:
     @property
     def tells_packages(self) -> bool:
         """Whether what the catalogue misses here is missing for whoever acts, too."""
-        is_bundled = self.state.mode is Mode.AGENT and has_bundles(self.state.worker(self.worker))
-        return not is_bundled
+        state = self.state
+        if state.mode is Mode.AGENT:
+            return not has_bundles(state.worker(self.worker))
+        return bundle_with(state.env_id, state.workers, state.bundles) is None
 
     @property
     def can_resume(self) -> bool:
