@@ -14,7 +14,7 @@ import errno
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mosaic.bundles.install_report import InstallReport, Report
@@ -24,13 +24,15 @@ from mosaic.bundles.tool_output import full_disk
 from mosaic.bundles.tool_runs import TICK_S, InstallCanceled
 from mosaic.bundles.venv_contents import disk_bytes, retarget
 from mosaic.bundles.venv_store import (
+    FOUND_BROKEN,
     LOCK_TEXT,
     MARKER,
     VenvMarker,
     broken_problem,
     build_folder,
+    delete_trash,
     log_of,
-    rebuild_hint,
+    put_away,
     try_lock,
     unlock,
 )
@@ -60,7 +62,8 @@ def build(
 ) -> Path:
     """The path of the whole venv. Raises BundleError or InstallCanceled; then nothing is left.
 
-    Where somebody else builds the same one, it waits for them and finds it done.
+    Where somebody else builds the same one, it waits for them and finds it done. One that is broken
+    is made again; whoever calls this has seen to it that no run uses it.
     """
     bundle, target = request.lock.bundle, request.target
     progress = InstallReport(report, request.lock.fetch_bytes)
@@ -68,12 +71,9 @@ def build(
         make_directory(target.parent, mode=0o700)
         lock_fd = _wait_for_lock(target, progress, is_canceled)
         try:
-            if problem := broken_problem(target):
-                raise BundleError(
-                    f"{bundle} is there, but broken: {problem}.",
-                    hint=rebuild_hint(bundle),
-                    bundle=bundle,
-                )
+            if broken_problem(target):  # nothing is started in it any more
+                request = _without_cache_if_changed(request)
+                delete_trash(put_away(target))
             if not target.exists():
                 _build(request, progress, lock_fd, is_canceled)
         finally:
@@ -91,6 +91,15 @@ def _wait_for_lock(target: Path, progress: InstallReport, is_canceled: Callable[
         progress.tell(InstallPhase.WAITING)
         time.sleep(TICK_S)
     return fd
+
+
+def _without_cache_if_changed(request: BuildRequest) -> BuildRequest:
+    """Whoever wrote into a file of the venv that was there has written into uv's cache as well:
+    both are one file, which uv would link again as it is."""
+    if not (request.target / FOUND_BROKEN).exists():
+        return request
+    cache = build_folder(request.target) / "cache"  # beside it, so that its files are linked, too
+    return replace(request, environment={**request.environment, "UV_CACHE_DIR": str(cache)})
 
 
 def _build(

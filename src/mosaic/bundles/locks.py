@@ -198,11 +198,18 @@ def _no_lock(
     accelerator: Accelerator,
 ) -> BundleError:
     name = joined_name(definition.name for definition in definitions)
+    variants = locked_variants(definitions)
+    if len(definitions) == 1 and definitions[0].joins and not variants:
+        whole = [joined_name((worker, name)) for worker in definitions[0].joins]
+        return BundleError(
+            f"{name} is an add-on, which is installed together with what it is for.",
+            hint=" or ".join(f"`mosaic bundles install {one}`" for one in whole),
+            bundle=wanted,
+        )
     reasons = (item.why_unavailable(python, accelerator.value) for item in reversed(definitions))
     reason = next((text for text in reasons if text), "")
     builds = f" ({accelerator.value} builds)" if any(d.accelerated for d in definitions) else ""
     message = f"{name} cannot be installed for Python {python}{builds}"
-    variants = locked_variants(definitions)
     here = [item for version, item in variants if version == python]
     others = list(dict.fromkeys(version for version, item in variants if item is accelerator))
     ways = []

@@ -145,6 +145,7 @@ _UNREACHABLE = re.compile(
     r"|timed out|Connection reset|operation timed out|Tunnel connection failed|ProxyError",
     re.I,
 )
+_PIP_RETRIES = re.compile(r"connection broken by (.+?)(?:: /\S*)?$")
 _CERTIFICATE = re.compile(r"CERTIFICATE_VERIFY_FAILED|invalid peer certificate|UnknownIssuer")
 _REFUSED = re.compile(r"\b(?:401|403|407)\b.*(?:Unauthorized|Forbidden|Client Error|Proxy)", re.I)
 _PIP_MISSING = re.compile(r"No matching distribution found for ([^\s;(]+)")
@@ -256,16 +257,16 @@ def _reason(
         )
     if _UNREACHABLE.search(text) and not from_folder:
         return (
-            f"{where} does not answer: {_line_with(output, _UNREACHABLE, last=True)}.",
+            f"{where} does not answer: {_why_unreachable(output)}.",
             "check the network, and index and proxy in pip's settings (`pip config list`); without"
             f" a network: `mosaic bundles install {bundle} --from FOLDER`",
         )
     if missing := _missing_package(text):
-        hint = (
-            "pack the folder again (`mosaic bundles pack`)"
-            if from_folder
-            else "have pip use an index that has it (`pip config list` shows what it uses)"
-        )
+        hint = "have pip use an index that has it (`pip config list` shows what it uses)"
+        if from_folder:
+            hint = "pack the folder again (`mosaic bundles pack`)"
+        elif settings.no_index:
+            hint = "pip is told to use no index (no-index, see `pip config list`); have it use one"
         return f"{missing} is not to be had for this Python and machine from {where}.", hint
     if status < 0:
         return (
@@ -295,6 +296,16 @@ def _missing_package(text: str) -> str:
 def _line_with(output: Sequence[str], pattern: re.Pattern[str], *, last: bool = False) -> str:
     lines = [line for line in output if pattern.search(line)]
     return _short(lines[-1 if last else 0]) if lines else ""
+
+
+def _why_unreachable(output: Sequence[str]) -> str:
+    """Without the exceptions and objects of its own that pip names."""
+    line = next((line for line in reversed(output) if _UNREACHABLE.search(line)), "")
+    found = _PIP_RETRIES.search(line)
+    if found is None:
+        return _short(line)
+    *_, innermost = re.split(r"\([\"']", re.sub(r"<[^>]*>(?:: |, )?", "", found[1]))
+    return _short(re.sub(r"[\"']\)+'?$", "", innermost))
 
 
 def _last_error(output: Sequence[str]) -> str:

@@ -7,7 +7,7 @@
     .trash-<...>                  on its way out
 
 A folder is a venv when its marker is in it, which is written last. None is ever repaired: one that
-is broken is removed and built anew.
+is broken is put away when it is built anew.
 """
 
 from __future__ import annotations
@@ -141,26 +141,23 @@ class VenvStore:
                 bundle=_name_of(path),
             )
         name = _name_of(path)
-        with _lock_for_removal(path, name):
-            if is_used(path):
-                raise BundleError(
-                    f"{name} is in use by a run.",
-                    hint="wait for the run, or stop it; then remove the bundle",
-                    bundle=name,
-                )
-            trash = self.folder / f"{_TRASH}{path.name}-{os.urandom(4).hex()}"
-            try:
-                path.rename(trash)
-                sync_directory(self.folder)
-            except OSError as error:
-                raise BundleError(
-                    f"{name} cannot be removed: {path}: {error.strerror}.",
-                    hint=f"make {self.folder} writable",
-                    bundle=name,
-                ) from error
-            log_of(path).unlink(missing_ok=True)
-        # What cannot be deleted now is at the next start of the daemon.
-        shutil.rmtree(trash, ignore_errors=True)
+        try:
+            with _lock_for_removal(path, name):
+                if is_used(path):
+                    raise BundleError(
+                        f"{name} is in use by a run.",
+                        hint="wait for the run, or stop it; then remove the bundle",
+                        bundle=name,
+                    )
+                trash = put_away(path)
+                log_of(path).unlink(missing_ok=True)
+        except OSError as error:
+            raise BundleError(
+                f"{name} cannot be removed: {path}: {error.strerror}.",
+                hint=f"make {self.folder} a folder that you can write into",
+                bundle=name,
+            ) from error
+        delete_trash(trash)
 
     def prune(
         self,
@@ -191,13 +188,14 @@ class VenvStore:
         removed = []
         for path in _entries(self.folder):
             if path.name.startswith(_TRASH):
-                shutil.rmtree(path, ignore_errors=True)
+                delete_trash(path)
             elif path.name.endswith((BUILD_SUFFIX, LOCK_SUFFIX)):
                 target = path.with_name(path.name.removesuffix(path.suffix))
                 if not self._sweep_build(target):
                     continue
             elif path.name.endswith(LOG_SUFFIX) and _age(path) > _LOG_KEPT_S:
-                path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    path.unlink()
             else:
                 continue
             removed.append(path.name)
@@ -223,7 +221,10 @@ class VenvStore:
         return problems
 
     def _sweep_build(self, target: Path) -> bool:
-        fd = try_lock(target)
+        try:
+            fd = try_lock(target)
+        except OSError:  # of somebody else, or on a disk that is read-only
+            return False
         if fd is None:
             return False
         try:
@@ -289,10 +290,24 @@ def log_of(target: Path) -> Path:
 
 
 def rebuild_hint(name: str) -> str:
-    return (
-        f"`mosaic bundles remove {name}`, then `mosaic bundles install {name}`: a venv is never"
-        " repaired, but made again"
-    )
+    return f"`mosaic bundles install {name}` makes it again: a venv is never repaired"
+
+
+def put_away(path: Path) -> Path:
+    """From now on it is not there any more; what is returned is to be deleted."""
+    trash = path.with_name(f"{_TRASH}{path.name}-{os.urandom(4).hex()}")
+    path.rename(trash)
+    sync_directory(path.parent)
+    return trash
+
+
+def delete_trash(trash: Path) -> None:
+    """What cannot be deleted now is at the next start of the daemon."""
+    if trash.is_dir() and not trash.is_symlink():
+        shutil.rmtree(trash, ignore_errors=True)
+    else:  # whatever somebody put there in place of a venv
+        with contextlib.suppress(OSError):
+            trash.unlink()
 
 
 def broken_problem(path: Path) -> str:

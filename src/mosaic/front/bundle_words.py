@@ -89,7 +89,8 @@ def install_words(info: VenvInfo, from_folder: str = "") -> str:
     """What installing it does, before anybody agrees: what it is, and how much is fetched."""
     title = f"{info.name}: {info.title}" if info.title else info.name
     where = f"from {from_folder}, nothing is fetched" if from_folder else _to_fetch(info)
-    parts = [where, f"about {size(info.disk_bytes)} on disk" if info.disk_bytes else ""]
+    broken = "damaged, and made again" if info.state is VenvState.BROKEN else ""
+    parts = [broken, where, f"about {size(info.disk_bytes)} on disk" if info.disk_bytes else ""]
     parts.append(build_words(info))
     return f"{title} ({'; '.join(part for part in parts if part)})"
 

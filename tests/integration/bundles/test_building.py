@@ -169,25 +169,34 @@ def test_an_interpreter_of_another_version_is_refused(tmp_path: Path) -> None:
         builds.build(lock)
 
 
-def test_a_broken_venv_is_said_to_be_broken_and_built_anew_only_when_removed(
-    tmp_path: Path,
-) -> None:
-    builds = Builds(tmp_path, TOOLS[-1])
+def test_a_broken_venv_is_built_anew(builds: Builds) -> None:
     lock = lock_of([make_wheel(builds.wheels, "alpha")])
     path = builds.build(lock)
     module = next(path.glob("lib/*/site-packages/alpha/__init__.py"))
-    module.unlink()  # a link to the cache's: never written into
-    module.write_text("VERSION = 'changed'\n")
+    module.write_text("VERSION = 'changed'\n")  # with uv it is the cache's as well
     assert any("alpha/__init__.py was changed" in line for line in builds.store.verify(path))
     assert (path / FOUND_BROKEN).exists()
     assert builds.store.state(path) is VenvState.BROKEN
 
-    with pytest.raises(BundleError, match="is there, but broken") as caught:
-        builds.build(lock)
-    assert "mosaic bundles remove learner" in caught.value.hint
-    builds.store.remove(path, lambda path: False)
-    assert builds.store.state(path) is VenvState.ABSENT
     assert builds.build(lock, ["alpha"]) == path and builds.store.verify(path) == []
+    assert not (path / FOUND_BROKEN).exists() and builds.left() == []
+
+
+def test_whatever_lies_in_the_place_of_a_venv_is_put_away(tmp_path: Path) -> None:
+    builds = Builds(tmp_path, TOOLS[-1])
+    lock = lock_of([make_wheel(builds.wheels, "alpha")])
+    path, elsewhere = builds.target(lock), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    path.parent.mkdir(parents=True)
+    for target in (elsewhere, tmp_path / "nowhere", None):
+        if target is None:
+            path.touch()
+        else:
+            path.symlink_to(target)
+        assert builds.build(lock) == path and not path.is_symlink()
+        assert builds.store.state(path) is VenvState.INSTALLED
+        assert builds.left() == [] and elsewhere.is_dir()
+        builds.store.remove(path, lambda path: False)
 
 
 @pytest.mark.skipif("uv" not in TOOLS, reason="only uv links files of venvs to each other")

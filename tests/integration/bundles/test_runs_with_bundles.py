@@ -121,10 +121,14 @@ class Bench:
     def __init__(self, daemon: DaemonHarness, index: WheelIndex, site: Path, alpha: TinyWheel):
         self.daemon, self.index, self.site, self.alpha = daemon, index, site, alpha
 
-    def submit(self, *, install: bool = True, **config: Any) -> str:
+    def submit(
+        self, *, install: bool = True, most_install_bytes: int | None = None, **config: Any
+    ) -> str:
         document = run_document(entry_point=WORKER)
         document["metadata"] = {"worker": {"config": config}}
-        return self.daemon.client.start_run(document, install=install)
+        return self.daemon.client.start_run(
+            document, install=install, most_install_bytes=most_install_bytes
+        )
 
     def record(self, run_id: str) -> RunRecord:
         return self.daemon.client.get_run(run_id)
@@ -259,6 +263,34 @@ def test_a_venv_stays_while_a_run_uses_it(bench: Bench, tmp_path: Path) -> None:
     assert bench.daemon.wait_over(run_id).outcome is Outcome.SUCCEEDED
     assert [info.name for info in client.remove_bundle("learner")] == ["learner"]
     assert bench.state() is VenvState.ABSENT
+
+
+def test_a_damaged_venv_is_made_again_for_a_run_but_not_while_one_uses_it(
+    bench: Bench, tmp_path: Path
+) -> None:
+    client, over = bench.daemon.client, tmp_path / "over"
+    bench.install()
+    user = bench.submit(until=str(over))
+    bench.daemon.wait_for(user, RunState.EXEC)
+    [folder] = bench.daemon.home.venvs.iterdir()
+    next(folder.glob("lib/*/site-packages/alpha/shown.py")).write_text("# somebody was here\n")
+    (folder / "lock.txt").write_text("nor does it say any more what it is")
+    assert client.verify_bundle("learner").state is VenvState.BROKEN
+
+    with pytest.raises(BundleError, match="a run uses it") as caught:
+        bench.install()
+    assert "wait for the run" in caught.value.hint
+    with pytest.raises(BundleError, match="damaged") as caught:
+        bench.submit(install=False)
+    assert "`mosaic bundles install learner` makes it again" in caught.value.hint
+    over.touch()
+    bench.daemon.wait_over(user)
+
+    (info,) = client.bundles(["learner"])
+    assert info.fetch_bytes == bench.alpha.size  # so much is what people agree to
+    run_id = bench.submit(most_install_bytes=info.fetch_bytes)
+    assert bench.daemon.wait_over(run_id).outcome is Outcome.SUCCEEDED
+    assert client.verify_bundle("learner").state is VenvState.INSTALLED and bench.left() == []
 
 
 def test_a_queued_run_whose_venv_is_removed_waits_for_another(bench: Bench, tmp_path: Path) -> None:

@@ -184,6 +184,13 @@ def test_what_has_no_lock_anywhere_says_so(shelf: BundleShelf) -> None:
     assert "a venv of your own" in caught.value.hint
 
 
+def test_an_add_on_alone_names_what_it_can_be_joined_with(shelf: BundleShelf) -> None:
+    with pytest.raises(BundleError, match="games is an add-on") as caught:
+        find(shelf, "games", "3.11", CPU)
+    for name in ("learner+games", "player+games"):
+        assert f"`mosaic bundles install {name}`" in caught.value.hint
+
+
 def test_other_machines_have_no_locks(shelf: BundleShelf) -> None:
     with pytest.raises(BundleError, match="Linux on x86-64 only"):
         lock_for(shelf, ("player",), "3.11", CPU, platform="linux-aarch64")

@@ -151,6 +151,16 @@ def test_pip_is_kept_from_a_local_version_only_if_that_is_what_it_took() -> None
             "does not answer",
             "pip config list",
         ),
+        *(
+            (f"WARNING: Retrying (x) after connection broken by '{raised}': /a/", said, "--from")
+            for raised, said in (
+                ("New('<C object at 0x7f>: [Errno 111] Refused')", "answer: [Errno 111] Refused."),
+                ("Slow(\"Pool(a='b'): Read timed out. (1)\")", "answer: Pool(a='b'): Read timed"),
+                ("Proxy('No proxy', New('<C object at 0x7f>: No route'))", "answer: No route."),
+                ("Off('Aborted.', Gone('Remote end closed it'))", "answer: Remote end closed it."),
+                ("Slow(<C object at 0x7f>, 'No connection to x.')", "answer: No connection to x."),
+            )
+        ),
         (
             "ERROR: Could not find a version that satisfies the requirement beta==1.7\n"
             "ERROR: No matching distribution found for beta==1.7",
@@ -184,6 +194,15 @@ def test_why_a_tool_failed_is_a_sentence_with_what_to_do(
 def test_a_folder_is_named_in_place_of_the_index() -> None:
     error = told(UV_HASH, from_folder=Path("/stick"))
     assert "from /stick is not the file" in error.message and "pack" in error.hint
+
+
+def test_who_told_pip_to_use_no_index_is_reminded() -> None:
+    text = "ERROR: No matching distribution found for alpha==1.0"
+    error = explain(
+        lines(text), 1, bundle="learner", settings=IndexSettings(no_index=True), from_folder=None,
+        log=Path("/venvs/learner.log"),
+    )  # fmt: skip
+    assert "no-index" in error.hint
 
 
 def test_a_tool_that_was_killed_is_said_to_be() -> None:

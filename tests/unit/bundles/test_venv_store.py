@@ -86,7 +86,7 @@ def test_what_makes_a_venv_broken_is_said(store: VenvStore) -> None:
         assert store.state(path) is VenvState.BROKEN and store.marker(path) is None
         [info] = store.infos()
         assert info.state is VenvState.BROKEN and info.name == "learner"
-        assert "mosaic bundles remove learner" in info.hint
+        assert "`mosaic bundles install learner` makes it again" in info.hint
         assert info.problem == broken_problem(path)
         return info.problem
 
@@ -149,6 +149,19 @@ def test_a_venv_that_a_run_uses_is_not_removed(store: VenvStore) -> None:
     assert store.state(path) is VenvState.INSTALLED
     store.remove(path, never)
     assert list(store.folder.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_into_is_said_and_swept_around(store: VenvStore) -> None:
+    path = made(store)
+    # As refused as by a folder without the right to write; that root has anyway.
+    path.with_name(f"{path.name}.lock").mkdir()
+    with pytest.raises(
+        BundleError, match=r"learner cannot be removed: .*: Is a directory"
+    ) as caught:
+        store.remove(path, never)
+    assert str(store.folder) in caught.value.hint
+    assert store.prune(never) == [] and store.sweep() == []
+    assert store.state(path) is VenvState.INSTALLED
 
 
 def test_only_a_venv_of_this_home_is_removed_and_not_while_it_is_built(

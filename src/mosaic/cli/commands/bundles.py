@@ -267,8 +267,6 @@ def install_bundle(arguments: argparse.Namespace) -> int:
         info = described(client, arguments.name, arguments.accelerator)
         if not info.is_usable:
             agree(arguments, info, source)
-            if info.state is VenvState.BROKEN:
-                client.remove_bundle(info.name)
             status = follow_install(
                 client.install_bundle(_request(arguments, info, source)),
                 info.name,
@@ -358,8 +356,6 @@ def agree(
     if info.state is VenvState.UNAVAILABLE:
         raise _no_use(info)
     if not arguments.json:
-        if info.state is VenvState.BROKEN:
-            say_to_stderr(printable(f"{info.name} is broken ({info.problem}) and is made again."))
         say_to_stderr(printable(install_words(info, source)))
     if info.state is VenvState.INSTALLING or arguments.yes or not can_ask(arguments.json):
         return

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 QUESTION = "Install it now?"
-# The others have a problem that an install alone does not solve.
-_CAN_BE = (VenvState.ABSENT, VenvState.INSTALLING)
+# The others have a problem that an install does not solve.
+_CAN_BE = (VenvState.ABSENT, VenvState.INSTALLING, VenvState.BROKEN)
 
 
 def can_ask(as_json: bool) -> bool:

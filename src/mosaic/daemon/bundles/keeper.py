@@ -124,7 +124,7 @@ class BundleKeeper:
         if known is None and venv.path is not None and venv.state in _ON_DISK:
             known = self.store.info(venv.path)
         if known is not None:
-            return self._titled(replace(known, state=venv.state))
+            return self._titled(_as_wanted(replace(known, state=venv.state), venv.lock))
         lock = venv.lock
         info = VenvInfo(
             name=venv.name,
@@ -167,8 +167,14 @@ class BundleKeeper:
             yield progress
 
     def begin(self, venv: ResolvedVenv, from_folder: str = "") -> Install:
-        """On the event loop."""
+        """On the event loop. Raises BundleError where a run uses the one that is made again."""
         assert venv.path is not None
+        if venv.state is VenvState.BROKEN and self._is_used(venv.path):
+            raise BundleError(
+                f"{venv.name} is damaged, and a run uses it",
+                hint=f"wait for the run, or stop it; then `{venv.install_command}` makes it again",
+                bundle=venv.name,
+            )
         request = self._program_request(venv, INSTALL, str(venv.path), from_folder)
         return self.installs.start(str(venv.path), venv.name, request)
 
@@ -278,3 +284,16 @@ class BundleKeeper:
                 bundle=name,
             )
         return found
+
+
+def _as_wanted(info: VenvInfo, lock: Lock | None) -> VenvInfo:
+    """One that is broken need not say any more what making it again takes."""
+    if info.state is not VenvState.BROKEN or lock is None:
+        return info
+    return replace(
+        info,
+        accelerator=lock.accelerator,
+        python=info.python or lock.python,
+        lock_hash=info.lock_hash or lock.hash,
+        fetch_bytes=lock.fetch_bytes,
+    )

@@ -88,7 +88,11 @@ class WaitingRuns:
         if refusal is not None:
             await self._fail(run, refusal)
             return
-        installs = [self._start_install(venv) for venv in missing]
+        try:
+            installs = [self._start_install(venv) for venv in missing]
+        except BundleError as error:
+            await self._fail(run, error)
+            return
         self._installs[run.run_id] = {install.key for install in installs}
         self._block(run, installing(installs[0].name, installs[0].progress))
 

@@ -235,7 +235,8 @@ def test_what_has_no_lock_is_refused_with_its_reason(mosaic: CommandLine) -> Non
 def test_a_broken_venv_is_made_again(mosaic: CommandLine) -> None:
     mosaic.client.infos["learner"] = BROKEN
     assert "learner installed in" in mosaic("install", "learner")
-    assert mosaic.client.calls == ["remove learner"]
+    # Removing by name would take its builds for other accelerators along.
+    assert mosaic.client.calls == []
 
 
 def test_an_install_that_fails_ends_with_its_sentence_and_hint(mosaic: CommandLine) -> None:

@@ -206,6 +206,13 @@ def test_what_has_no_lock_is_not_offered() -> None:
     assert refused.value is REFUSED
 
 
+def test_what_is_damaged_is_made_again(capsys: pytest.CaptureFixture[str]) -> None:
+    daemon = Daemon((replace(MISSING, state=VenvState.BROKEN, problem="it was changed"),))
+    assert start(daemon, is_wanted=True) == "01RUN"
+    assert daemon.submitted == [{"install": True, "most": 212_000_000}]
+    assert "damaged, and made again" in capsys.readouterr().err
+
+
 def test_several_runs_are_asked_about_once(monkeypatch: pytest.MonkeyPatch, terminal: None) -> None:
     asked = answering(monkeypatch, "y")
     daemon, installs = Daemon((MISSING,)), RunInstalls()

@@ -23,7 +23,7 @@ from mosaic.daemon.launch.command import LaunchCommand
 from mosaic.daemon.runs.active_run import ActiveRun
 from mosaic.daemon.runs.run_lifecycle import Event, Failed
 from mosaic.daemon.runs.supervisor import Supervisor
-from mosaic.errors import UnknownWorkerError
+from mosaic.errors import BundleError, UnknownWorkerError
 from mosaic.paths import Home
 from tests.registry_samples import made_home, new_run
 from tests.support.bundle_builds import lock_of
@@ -70,6 +70,7 @@ class Stage:
         self.supervisor = Supervised()
         self.needs = Needs(lock)
         self.started: list[Install] = []
+        self.refusal: BundleError | None = None
         self.waiting = WaitingRuns(
             home,
             cast(Supervisor, self.supervisor),
@@ -78,6 +79,8 @@ class Stage:
         )
 
     def start(self, venv: ResolvedVenv) -> Install:
+        if self.refusal is not None:
+            raise self.refusal
         if not self.started:
             self.started.append(Install(str(venv.path), venv.name, REQUEST))
         return self.started[0]
@@ -154,6 +157,15 @@ async def test_more_than_was_agreed_to_fails_the_run(stage: Stage) -> None:
     (event,) = stage.supervisor.events
     assert isinstance(event, Failed) and "10 B were agreed to" in event.failure.message
     assert stage.started == []
+
+
+async def test_an_install_that_cannot_begin_is_the_failure_of_who_needs_it(stage: Stage) -> None:
+    stage.refusal = BundleError("learner is damaged, and a run uses it", hint="wait for the run")
+    await stage.queued(Agreement())
+    (event,) = stage.supervisor.events
+    assert isinstance(event, Failed)
+    assert event.failure.message == stage.refusal.message
+    assert event.failure.hint == "wait for the run"
 
 
 async def test_what_was_removed_blocks_a_run_again(stage: Stage) -> None:
