@@ -318,7 +318,8 @@ def test_what_is_installed_on_the_way_is_not_called_started(
     application.state.said.connect(told.append)
 
     async def get_run(run_id: str) -> RunRecord:
-        return record(1, run_id=run_id, state=RunState.INIT, waiting="installing learner+atari: 0 %")
+        waiting = "installing learner+atari: 0 %"
+        return record(1, run_id=run_id, state=RunState.INIT, waiting=waiting)
 
     daemon.get_run = get_run  # type: ignore[method-assign]
     qtbot.mouseClick(offered.bundle_card.button, Qt.MouseButton.LeftButton)

@@ -9,7 +9,6 @@ from mosaic.contracts.catalogue import AlgorithmInfo, EnvironmentInfo
 from mosaic.contracts.learner import extras_schemas
 from mosaic.contracts.options import OptionSchemas
 from mosaic.contracts.worker_info import ENTRY_POINT_SOURCE, WorkerInfo
-from mosaic.front.human import size
 from mosaic.front.training_config import space_mismatch
 
 _MOST_SUGGESTED = 4
@@ -56,8 +55,7 @@ def missing_packages(environment: EnvironmentInfo | None, bundle: VenvInfo | Non
     if bundle is not None:
         if bundle.is_usable:
             return ""
-        fetched = f" ({size(bundle.fetch_bytes)})" if bundle.fetch_bytes else ""
-        return f"{family} is not installed yet: the first run there offers to fetch it{fetched}."
+        return f"{family} is not installed yet: the first run there offers to install it"
     return f"The packages of {family} are not installed: {environment.install_command}"
 
 

@@ -90,7 +90,7 @@ def bundles_summary(infos: Sequence[VenvInfo]) -> str:
     text = f"{there} of {amount(len(infos), 'bundle')} {verb} there"
     busy = sum(info.state is VenvState.INSTALLING for info in infos)
     broken = sum(info.state is VenvState.BROKEN for info in infos)
-    rest = "a run that needs another offers to install it" if there < len(infos) else ""
+    rest = "others are offered when a run needs them" if there < len(infos) else ""
     parts = (
         text,
         f"{busy} being installed" if busy else "",
