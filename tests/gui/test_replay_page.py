@@ -117,13 +117,23 @@ def test_a_late_picture_moves_nobody_back(
 
 
 def test_an_episode_that_was_left_keeps_no_pictures(
-    qtbot: QtBot, daemon: DaemonHarness, application: Application
+    request: pytest.FixtureRequest,
+    qtbot: QtBot,
+    daemon: DaemonHarness,
+    application: Application,
 ) -> None:
     def simulations() -> int:
         return sum(type(each) is Simulation for each in gc.get_objects())
 
-    view = shown(qtbot, application, finished_run(daemon))
-    qtbot.waitUntil(lambda: simulations() > 0, timeout=WAIT_MS)
+    gc.collect()
+    request.addfinalizer(partial(gc.set_threshold, *gc.get_threshold()))
+    gc.set_threshold(2**30)  # nobody looks for cycles meanwhile: they would stay for a minute
+    view = opened(qtbot, application, finished_run(daemon), None)
+    observed = list[object]()
+    view.source.observed.connect(observed.append)
+    qtbot.waitUntil(lambda: view.panel.image is not None, timeout=WAIT_MS)
+    view.source.observe()  # what the agent saw is simulated beside the pictures
+    qtbot.waitUntil(lambda: bool(observed) and simulations() > 0, timeout=WAIT_MS)
     view.source.end()
     qtbot.waitUntil(lambda: simulations() == 0, timeout=WAIT_MS)
 

@@ -95,16 +95,17 @@ class EpisodeSource(QObject):
             with contextlib.suppress(OSError):  # it is over already, or may not be asked
                 os.setpriority(os.PRIO_PROCESS, simulation.pid, _OBSERVER_PRIORITY)
             batch: dict[int, list[float]] = {}
+            last = simulation.steps  # `note` must not hold the simulation that holds it
 
             def note(step: int, profile: list[float]) -> None:
                 nonlocal batch
                 batch[step] = profile
-                if len(batch) >= _BATCH or step == simulation.steps:
+                if len(batch) >= _BATCH or step == last:
                     self._looked.emit(recording, batch)
                     batch = {}
 
             simulation.observed = note
-            for step in (0, simulation.steps):  # where it stands already is told when asked for
+            for step in (0, last):  # where it stands already is told when asked for
                 simulation.go_to(step)
             self._looked.emit(recording, batch)
 
