@@ -12,7 +12,7 @@ def duration(seconds: float) -> str:
         return "?"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
+    whole = max(10, int(seconds))  # as a clock shows it: nothing before it is over
     for size, unit, below, smaller in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min")):
         if whole >= size:
             rest = whole % size // below

@@ -16,7 +16,8 @@ from mosaic.front.human import age, amount, decimal, duration, moment, size
         (0.44, "0.4 s"),
         (9.99, "10 s"),
         (12.4, "12 s"),
-        (59.6, "1 min"),
+        (40.7, "40 s"),  # a clock shows 0:40
+        (59.6, "59 s"),
         (185, "3 min 5 s"),
         (3600, "1 h"),
         (7810, "2 h 10 min"),

@@ -40,11 +40,13 @@ def misfit(
 def fitting_algorithms(
     environment: EnvironmentInfo, algorithms: Iterable[AlgorithmInfo]
 ) -> list[AlgorithmInfo]:
-    return [
+    """Those that can do the least else come first: what is made for pictures suits a game best."""
+    able = [
         algorithm
         for algorithm in algorithms
         if algorithm.is_available and space_mismatch(algorithm, environment) is None
     ]
+    return sorted(able, key=lambda one: len(one.observation_spaces) + len(one.action_spaces))
 
 
 def missing_packages(environment: EnvironmentInfo | None, bundle: VenvInfo | None = None) -> str:

@@ -66,9 +66,9 @@ def summary(rows: Iterable[CheckRow]) -> CheckRow:
     if CheckVerdict.WAITING in verdicts or not verdicts:
         return CheckRow(CheckVerdict.WAITING, "", "Checking …")
     if warnings:
-        text = f"Everything a run needs is there; {amount(warnings, 'remark')}"
+        text = f"This machine is ready for runs; {amount(warnings, 'remark')}"
         return CheckRow(CheckVerdict.WARNING, "", text)
-    return CheckRow(CheckVerdict.OK, "", "Everything a run needs is there")
+    return CheckRow(CheckVerdict.OK, "", "This machine is ready for runs")
 
 
 def recent_runs(records: Iterable[RunRecord], now: float | None = None) -> list[RecentRun]:

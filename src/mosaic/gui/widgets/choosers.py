@@ -6,13 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QFont, QFontMetrics, QWheelEvent
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFont,
+    QFontMetrics,
+    QMouseEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QCompleter,
     QFileDialog,
     QHBoxLayout,
+    QLineEdit,
+    QListView,
     QPushButton,
     QSizePolicy,
     QWidget,
@@ -74,8 +83,29 @@ _MOST_SHOWN = 14
 _SEARCH_FROM = 9
 
 
+class _Suggestions(QListView):
+    """As high as its lines and its border: a completer counts the lines alone."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        model = self.model()
+        lines = min(model.rowCount(), _MOST_SHOWN) if model is not None else 0
+        missing = lines * self.sizeHintForRow(0) - self.viewport().height()
+        if lines and missing > 0:
+            self.resize(self.width(), self.height() + missing)
+
+
+class _SearchEdit(QLineEdit):
+    clicked = Signal()  # into the text, without marking any of it
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        if event.button() is Qt.MouseButton.LeftButton and not self.hasSelectedText():
+            self.clicked.emit()
+
+
 class SearchCombo(QComboBox):
-    """A combo box to type into; the list shows what contains the text."""
+    """A combo box to type into: a click shows the whole list, and what is typed searches it."""
 
     picked = Signal(str)  # by the person: the text of an item, or a text of their own
 
@@ -133,21 +163,28 @@ class SearchCombo(QComboBox):
     def _make_searchable(self, is_searchable: bool) -> None:
         if is_searchable == self.isEditable():
             return
-        self.setEditable(is_searchable)
         if not is_searchable:
+            self.setEditable(False)
             return
+        edit = _SearchEdit()
+        self.setLineEdit(edit)
         completer = QCompleter(self.model(), self)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         completer.setMaxVisibleItems(_MOST_SHOWN)
-        popup = completer.popup()
-        assert popup is not None
-        with_role(popup, "popup")
+        completer.setPopup(with_role(_Suggestions(), "popup"))
         self.setCompleter(completer)  # a choice from its list is told as `textActivated`
-        edit = self.lineEdit()
-        assert edit is not None
         edit.returnPressed.connect(self._on_typed)
+        edit.clicked.connect(self._offer_all)
+
+    def _offer_all(self) -> None:
+        edit, completer = self.lineEdit(), self.completer()
+        if edit is None or completer is None or edit.text() != self._shown:
+            return  # the person is typing
+        edit.selectAll()
+        completer.setCompletionPrefix("")
+        completer.complete()
 
     def _on_activated(self, text: str) -> None:
         if text != self._shown:

@@ -58,7 +58,7 @@ def test_it_waits_while_the_workers_are_asked_again() -> None:
 
 def test_all_is_well() -> None:
     rows = [row for row in check_rows([FINE], online()) if row.verdict is CheckVerdict.OK]
-    assert summary(rows).text == "Everything a run needs is there"
+    assert summary(rows).text == "This machine is ready for runs"
 
 
 def test_recent_runs_are_the_first_five_in_words() -> None:
