@@ -38,7 +38,9 @@ def edit_of(combo: SearchCombo) -> QLineEdit:
 def offered(combo: SearchCombo) -> QAbstractItemView:
     completer = combo.completer()
     assert completer is not None
-    return completer.popup()
+    view = completer.popup()
+    assert view is not None
+    return view
 
 
 def lines(combo: SearchCombo) -> list[str]:
@@ -73,14 +75,20 @@ def test_a_list_that_was_only_looked_at_changes_nothing(qtbot: QtBot, combo: Sea
 
 
 @pytest.mark.parametrize("typed", ["q", "game"])
-def test_no_line_of_the_list_is_cut_off(qtbot: QtBot, combo: SearchCombo, typed: str) -> None:
-    edit = edit_of(combo)
-    edit.setFocus()
-    edit.selectAll()
-    qtbot.keyClicks(edit, typed)
-    view = offered(combo)
+@pytest.mark.parametrize("is_clicked", [True, False])
+def test_the_list_is_as_high_as_its_lines(
+    qtbot: QtBot, combo: SearchCombo, typed: str, is_clicked: bool
+) -> None:
+    edit, view = edit_of(combo), offered(combo)
+    if is_clicked:
+        qtbot.mouseClick(edit, LEFT, pos=QPoint(30, 10))
+        qtbot.waitUntil(view.isVisible, timeout=WAIT_MS)
+    else:
+        edit.setFocus()
+        edit.selectAll()
+    qtbot.keyClicks(view if is_clicked else edit, typed)
     qtbot.waitUntil(view.isVisible, timeout=WAIT_MS)
     shown = min(len(lines(combo)), combo.maxVisibleItems())
     qtbot.waitUntil(
-        lambda: view.viewport().height() >= shown * view.sizeHintForRow(0), timeout=WAIT_MS
+        lambda: view.viewport().height() == shown * view.sizeHintForRow(0), timeout=WAIT_MS
     )

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QFont,
     QFontMetrics,
-    QMouseEvent,
-    QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import (
@@ -20,7 +18,6 @@ from PySide6.QtWidgets import (
     QCompleter,
     QFileDialog,
     QHBoxLayout,
-    QLineEdit,
     QListView,
     QPushButton,
     QSizePolicy,
@@ -86,22 +83,12 @@ _SEARCH_FROM = 9
 class _Suggestions(QListView):
     """As high as its lines and its border: a completer counts the lines alone."""
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
+    def updateGeometries(self) -> None:
+        super().updateGeometries()
         model = self.model()
         lines = min(model.rowCount(), _MOST_SHOWN) if model is not None else 0
-        missing = lines * self.sizeHintForRow(0) - self.viewport().height()
-        if lines and missing > 0:
-            self.resize(self.width(), self.height() + missing)
-
-
-class _SearchEdit(QLineEdit):
-    clicked = Signal()  # into the text, without marking any of it
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        super().mouseReleaseEvent(event)
-        if event.button() is Qt.MouseButton.LeftButton and not self.hasSelectedText():
-            self.clicked.emit()
+        border = 2 * self.frameWidth()
+        self.setFixedHeight(lines * max(0, self.sizeHintForRow(0)) + border)
 
 
 class SearchCombo(QComboBox):
@@ -163,11 +150,11 @@ class SearchCombo(QComboBox):
     def _make_searchable(self, is_searchable: bool) -> None:
         if is_searchable == self.isEditable():
             return
-        if not is_searchable:
-            self.setEditable(False)
+        self.setEditable(is_searchable)
+        edit = self.lineEdit()
+        if edit is None:
             return
-        edit = _SearchEdit()
-        self.setLineEdit(edit)
+        edit.installEventFilter(self)
         completer = QCompleter(self.model(), self)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
@@ -176,12 +163,18 @@ class SearchCombo(QComboBox):
         completer.setPopup(with_role(_Suggestions(), "popup"))
         self.setCompleter(completer)  # a choice from its list is told as `textActivated`
         edit.returnPressed.connect(self._on_typed)
-        edit.clicked.connect(self._offer_all)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.lineEdit() and event.type() is QEvent.Type.MouseButtonRelease:
+            QTimer.singleShot(0, self, self._offer_all)  # when the text has had the click
+        return super().eventFilter(watched, event)
 
     def _offer_all(self) -> None:
         edit, completer = self.lineEdit(), self.completer()
-        if edit is None or completer is None or edit.text() != self._shown:
-            return  # the person is typing
+        if edit is None or completer is None:
+            return
+        if edit.hasSelectedText() or edit.text() != self._shown:
+            return  # the person marks a part of it, or types
         edit.selectAll()
         completer.setCompletionPrefix("")
         completer.complete()
