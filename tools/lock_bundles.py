@@ -40,6 +40,8 @@ FOLDER = ROOT / "src" / "mosaic_bundles"
 PYTHONS = ("3.11", "3.12", "3.13")
 _PUBLIC_INDEX = "https://pypi.org/simple"
 _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)==([^\s;\\]+)", re.MULTILINE)
+# The builds that come from there are nowhere else.
+_MAKERS_INDEX = re.compile(r'"https://download\.pytorch\.org/whl/cpu"')
 # An address of any kind, or a host with a port or a path.
 _ADDRESS = re.compile(r"\w+://|--(?:extra-)?index-url|--find-links|\b[\w-]+\.[a-z]{2,}[:/]")
 
@@ -238,10 +240,13 @@ def disagreements(locks: Iterable[Lock]) -> Iterator[str]:
 
 
 def addresses(folder: Path) -> Iterator[str]:
-    """Lines that name a server: where packages come from is each user's own setting."""
+    """Lines that name a server: where packages come from is each user's own setting.
+
+    All but the index of PyTorch, which is asked for what is nowhere else.
+    """
     for path in [*sorted(folder.rglob("*.txt")), folder / DEFINITIONS_FILE]:
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            if _ADDRESS.search(line):
+            if _ADDRESS.search(_MAKERS_INDEX.sub("", line)):
                 yield f"{path.name}, line {number} names an address."
 
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import lock_bundles  # noqa: E402
 
-from mosaic.bundles.definitions import load_bundles  # noqa: E402
+from mosaic.bundles.definitions import indexes_of, load_bundles  # noqa: E402
 from mosaic.bundles.locks import (  # noqa: E402
     LOCKED_PLATFORM,
     Lock,
@@ -105,6 +105,13 @@ def test_a_cpu_build_brings_nothing_for_a_gpu() -> None:
             assert heavy == [], path.name
 
 
+def test_what_only_its_makers_have_comes_with_their_index() -> None:
+    for path in LOCKS:
+        lock = lock_of(path)
+        indexes = indexes_of(SHELF.joined(lock.bundle), lock.accelerator)
+        assert bool(indexes) is bool(lock.local_builds), path.name
+
+
 def test_the_light_base_has_nothing_that_trains() -> None:
     for path in LOCKS:
         if path.name.startswith("base-"):
@@ -113,9 +120,11 @@ def test_the_light_base_has_nothing_that_trains() -> None:
 
 
 def test_an_address_or_an_edit_is_found(tmp_path: Path) -> None:
-    (tmp_path / "bundles.toml").write_text("")
+    makers = 'cpu = "https://download.pytorch.org/whl/cpu"\n'
+    (tmp_path / "bundles.toml").write_text(f'{makers}cpu = "https://example.org/whl"\n')
     (tmp_path / "a.txt").write_text("numpy==2\n--index-url there\nsee example.org/simple\n")
     assert list(lock_bundles.addresses(tmp_path)) == [
         "a.txt, line 2 names an address.",
         "a.txt, line 3 names an address.",
+        "bundles.toml, line 2 names an address.",
     ]

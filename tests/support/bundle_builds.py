@@ -36,6 +36,7 @@ class Builds:
     # Where the home is, if it is not in the folder.
     home: Path | None = None
     more_variables: dict[str, str] = field(default_factory=dict)
+    indexes: tuple[str, ...] = ()  # of the bundles themselves
 
     @property
     def wheels(self) -> Path:
@@ -74,7 +75,9 @@ class Builds:
         interpreter: Path = Path(sys.executable),
     ) -> Path:
         request = BuildRequest(
-            lock, self.target(lock), interpreter, tuple(imports), from_folder, self.environment
+            *(lock, self.target(lock), interpreter, tuple(imports), from_folder),
+            environment=self.environment,
+            indexes=self.indexes,
         )
         return build(request, self.told.append)
 
@@ -103,7 +106,9 @@ class Builds:
             start_new_session=True,
         )
         request = ProgramRequest(
-            lock_text, str(target), sys.executable, action, tuple(imports), parent=os.getpid()
+            *(lock_text, str(target), sys.executable, action, tuple(imports)),
+            indexes=self.indexes,
+            parent=os.getpid(),
         )
         assert process.stdin is not None
         process.stdin.write(request.to_json())

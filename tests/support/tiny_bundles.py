@@ -46,10 +46,17 @@ def train(run):
 '''
 
 
-def write_bundles(folder: Path, bundles: Mapping[str, Sequence[TinyWheel]]) -> None:
+def write_bundles(
+    folder: Path,
+    bundles: Mapping[str, Sequence[TinyWheel]],
+    accelerator: str = "cpu",
+    index: str = "",
+) -> None:
     """An installed package in this folder, which has to be on the path.
 
-    A name `learner+games` is the lock of an add-on together with what it joins.
+    A name `learner+games` is the lock of an add-on together with what it joins. With another
+    accelerator than the CPU, that is the only one for which there are builds. `index`: the one
+    that each of the bundles names for its files.
     """
     package, info = folder / PACKAGE, folder / f"{PACKAGE}-1.0.dist-info"
     for made in (package / "requirements", package / "locks", info):
@@ -57,7 +64,7 @@ def write_bundles(folder: Path, bundles: Mapping[str, Sequence[TinyWheel]]) -> N
     (package / "__init__.py").touch()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[mosaic.bundles]\n{PACKAGE} = {PACKAGE}\n")
-    tag = f"py{PYTHON.replace('.', '')}-cpu"
+    tag = f"py{PYTHON.replace('.', '')}-{accelerator}"
     tables = []
     for name, wheels in bundles.items():
         worker, _, add_on = name.partition("+")
@@ -66,9 +73,13 @@ def write_bundles(folder: Path, bundles: Mapping[str, Sequence[TinyWheel]]) -> N
         tables.append(f'[{own}]\ntitle = "Tiny {own}"\nabout = "A test"\nimports = {imports}')
         if add_on:
             tables.append(f'kind = "add-on"\njoins = ["{worker}"]')
+        if accelerator != "cpu":
+            tables.append("accelerated = true")
+        if index:
+            tables.append(f'indexes = {{ {accelerator} = "{index}" }}')
         (package / "requirements" / f"{own}.txt").write_text(f"{wheels[-1].name}==1.0\n")
         lock = package / "locks" / f"{name}-{tag}.txt"
-        lock.write_text(lock_text(wheels, bundle=name))
+        lock.write_text(lock_text(wheels, bundle=name, accelerator=accelerator))
     (package / "bundles.toml").write_text("\n".join(tables) + "\n")
 
 

@@ -86,11 +86,13 @@ def lock_text(
     python: str = PYTHON,
     hashes: Mapping[str, str] | None = None,
     versions: Mapping[str, str] | None = None,
+    accelerator: str = "cpu",
 ) -> str:
     body = requirement_lines(wheels, hashes, versions)
     digest = hashlib.sha256(body.encode()).hexdigest()
     return (
-        f"# bundle: {bundle}\n# python: {python}\n# accelerator: cpu\n# content: {digest}\n{body}"
+        f"# bundle: {bundle}\n# python: {python}\n# accelerator: {accelerator}\n"
+        f"# content: {digest}\n{body}"
     )
 
 

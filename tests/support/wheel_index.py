@@ -6,10 +6,11 @@ import contextlib
 import hashlib
 import http.server
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from tests.support.tiny_wheels import TinyWheel
 from tests.waiting import PATIENCE_S
 
 _BLOCK = 65_536
@@ -22,6 +23,8 @@ class WheelIndex:
         self.goes_on = threading.Event()
         self.goes_on.set()
         self.has_sent_half = threading.Event()
+        self.asked: list[str] = []
+        self.says_missing = 404
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = False
         self._thread = threading.Thread(
@@ -49,6 +52,17 @@ class WheelIndex:
                 yield f'<a href="/wheels/{quote(wheel.name)}#sha256={digest}">{wheel.name}</a>'
 
 
+def write_index(folder: Path, wheels: Iterable[TinyWheel]) -> str:
+    """The address of an index of files, which needs no server."""
+    for wheel in wheels:
+        place = folder / wheel.name
+        place.mkdir(parents=True, exist_ok=True)
+        link = f'<a href="{wheel.path.as_uri()}#sha256={wheel.sha256}">{wheel.path.name}</a>\n'
+        with (place / "index.html").open("a") as page:
+            page.write(link)
+    return folder.as_uri()
+
+
 def closed_port_url() -> str:
     """Of an index that was there a moment ago."""
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
@@ -62,6 +76,7 @@ def _handler(index: WheelIndex) -> type[http.server.BaseHTTPRequestHandler]:
                 self._answer()
 
         def _answer(self) -> None:
+            index.asked.append(self.path)
             place, _, name = unquote(self.path).strip("/").partition("/")
             if place == "simple" and (links := "\n".join(index.links_of(name))):
                 self._begin("text/html", len(links.encode()))
@@ -76,7 +91,7 @@ def _handler(index: WheelIndex) -> type[http.server.BaseHTTPRequestHandler]:
                 index.goes_on.wait(PATIENCE_S)
                 self.wfile.write(data[half:])
             else:
-                self.send_error(404)
+                self.send_error(index.says_missing)
 
         def _begin(self, kind: str, length: int) -> None:
             self.send_response(200)

@@ -12,6 +12,12 @@ from mosaic.contracts.bundles import Accelerator
 # The driver that the CUDA 13 builds in the locks need; with an older one they see no GPU.
 LEAST_NVIDIA_DRIVER = 580
 _NVIDIA_VERSION = Path("/proc/driver/nvidia/version")
+# Builds that work on every machine, the smaller first: torch and JAX for CUDA compute on the
+# processor where there is no GPU. Those for ROCm do not.
+_EVERYWHERE = {
+    Accelerator.CPU: "the CPU build, which does not use the graphics card",
+    Accelerator.CUDA: "the CUDA build, which is larger and works without an NVIDIA card as well",
+}
 _KFD = Path("/dev/kfd")
 _NVIDIA_DEVICE = Path("/dev/nvidiactl")
 _DRIVER = re.compile(r"Kernel Module\D*?\s(\d+)\.\d+")
@@ -50,6 +56,16 @@ def choose_accelerator(signs: AcceleratorSigns) -> AcceleratorChoice:
     if signs.kfd:
         return AcceleratorChoice(Accelerator.ROCM, "An AMD GPU with its driver was found.")
     return AcceleratorChoice(Accelerator.CPU, "No GPU with a driver was found.")
+
+
+def stand_ins(suitable: Accelerator) -> tuple[Accelerator, ...]:
+    """What can be taken where there are no builds for the one that suits the machine."""
+    return tuple(item for item in _EVERYWHERE if item is not suitable)
+
+
+def why_instead(taken: Accelerator, reason: str) -> str:
+    """The sentence about a stand-in; `reason`: why there is no build that suits the machine."""
+    return f"This is {_EVERYWHERE[taken]}: {reason}."
 
 
 def signs_here() -> AcceleratorSigns:

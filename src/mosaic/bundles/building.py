@@ -55,6 +55,7 @@ class BuildRequest:
     # Wheels of `mosaic bundles pack`; then nothing is fetched from anywhere.
     from_folder: Path | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    indexes: tuple[str, ...] = ()  # asked for what pip's own do not have
 
 
 def build(
@@ -120,6 +121,7 @@ def _build(
             request.environment,
             workspace,
             progress,
+            request.indexes,
         )
         interpreter = installer.probe()
         installer.check_folder()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib.metadata
 import importlib.util
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,13 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from mosaic.contracts.bundles import BUNDLES_GROUP, BundleKind, joined_name, split_name
+from mosaic.contracts.bundles import (
+    BUNDLES_GROUP,
+    Accelerator,
+    BundleKind,
+    joined_name,
+    split_name,
+)
 from mosaic.errors import BundleError
 
 DEFINITIONS_FILE = "bundles.toml"
@@ -26,6 +33,8 @@ REQUIREMENTS_FOLDER = "requirements"
 LOCKS_FOLDER = "locks"
 # Its bundles come first: nobody else can put theirs in the place of one that comes along.
 _OWN_DISTRIBUTION = "mosaic-rl"
+# Tools take several addresses with blanks between them, and put variables in the place of a `$…`.
+_INDEX = re.compile(r"(?:https://[^\s/$@]+(?:/[^\s$]*)?|file:///[^\s$]*)")
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,9 @@ class BundleDefinition:
     accelerated: bool = False
     # Why there is no lock: a sentence for "py313-cpu", "py313", "rocm" or "any".
     unavailable: Mapping[str, str] = field(default_factory=dict)
+    # Package indexes for files that are nowhere else, such as a build of torch by its makers. Asked
+    # only for what is missing where pip looks.
+    indexes: Mapping[Accelerator, str] = field(default_factory=dict)
 
     def why_unavailable(self, python: str, accelerator: str) -> str:
         """The sentence that says most precisely why there is no lock; empty: nobody said."""
@@ -118,6 +130,14 @@ class BundleShelf:
 def python_tag(python: str) -> str:
     """`py311` of `3.11` and of `3.11.7`."""
     return "py" + "".join(python.split(".")[:2])
+
+
+def indexes_of(
+    definitions: Iterable[BundleDefinition], accelerator: Accelerator
+) -> tuple[str, ...]:
+    """The indexes that these name for the builds of one accelerator, each once."""
+    found = (item.indexes.get(accelerator, "") for item in definitions)
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def load_bundles() -> BundleShelf:
@@ -220,6 +240,7 @@ def _definition(name: str, table: Any, folder: Path) -> BundleDefinition:
         folder=folder,
         accelerated=read.truth("accelerated"),
         unavailable=MappingProxyType({key: str(value) for key, value in unavailable.items()}),
+        indexes=read.indexes("indexes"),
     )
 
 
@@ -246,6 +267,19 @@ class _Table:
         if not isinstance(value, bool):
             raise _BadDefinitionError(f"{key} is neither true nor false")
         return value
+
+    def indexes(self, key: str) -> Mapping[Accelerator, str]:
+        table = self.values.get(key, {})
+        if not isinstance(table, dict):
+            raise _BadDefinitionError(f"{key} is not a table")
+        for name, address in table.items():
+            if name not in set(Accelerator):
+                raise _BadDefinitionError(f"{key}: {name} is not one of {', '.join(Accelerator)}")
+            if not isinstance(address, str) or not _INDEX.fullmatch(address):
+                raise _BadDefinitionError(
+                    f"{key}: {name} is not an address that begins with https:// or file:///"
+                )
+        return MappingProxyType({Accelerator(name): table[name] for name in table})
 
 
 def _requirements(path: Path) -> tuple[str, ...]:

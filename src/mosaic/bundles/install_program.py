@@ -42,6 +42,8 @@ class ProgramRequest:
     action: str = INSTALL
     imports: tuple[str, ...] = ()
     from_folder: str = ""
+    # Of the bundles themselves, asked for what pip's own do not have.
+    indexes: tuple[str, ...] = ()
     # Whoever starts it; with that process it ends. 0: whoever it is.
     parent: int = 0
 
@@ -52,7 +54,8 @@ class ProgramRequest:
     def from_json(cls, line: bytes) -> ProgramRequest:
         data: Mapping[str, Any] = json.loads(line)
         known = {item.name: data[item.name] for item in fields(cls) if item.name in data}
-        return cls(**{**known, "imports": tuple(known.get("imports", ()))})
+        lists = {key: tuple(known.get(key, ())) for key in ("imports", "indexes")}
+        return cls(**{**known, **lists})
 
 
 class _Canceled:
@@ -109,11 +112,15 @@ def _carry_out(request: ProgramRequest, report: Report, canceled: _Canceled) -> 
     lock = read_lock(request.lock, "The lock")
     interpreter = Path(request.interpreter)
     if request.action == PACK:
-        pack(PackRequest(lock, Path(request.target), interpreter), report, canceled)
+        wanted = PackRequest(lock, Path(request.target), interpreter, indexes=request.indexes)
+        pack(wanted, report, canceled)
         return
     from_folder = Path(request.from_folder) if request.from_folder else None
     build(
-        BuildRequest(lock, Path(request.target), interpreter, request.imports, from_folder),
+        BuildRequest(
+            *(lock, Path(request.target), interpreter, request.imports, from_folder),
+            indexes=request.indexes,
+        ),
         report,
         canceled,
     )

@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
 from mosaic.bundles.install_report import InstallReport
@@ -21,6 +21,7 @@ from mosaic.bundles.package_tools import (
     choose_pip,
     choose_tool,
     index_settings,
+    may_use_indexes,
     plain_environment,
     requirement_text,
 )
@@ -30,6 +31,7 @@ from mosaic.bundles.tool_output import (
     UvFetch,
     explain,
     has_wrong_hash,
+    missing_package,
     pins_with_local,
     pins_without_local,
     wrong_package,
@@ -107,6 +109,7 @@ class Installer:
         environment: Mapping[str, str],
         workspace: Workspace,
         progress: InstallReport,
+        indexes: tuple[str, ...] = (),
     ) -> None:
         self._lock = lock
         self._interpreter = interpreter
@@ -117,6 +120,9 @@ class Installer:
         offline = IndexSettings(no_index=True)
         self._settings = offline if from_folder else index_settings(environment)
         self._tool: Uv | Pip = choose_tool(environment, lock.python, self._settings)
+        # The bundle's own, until they are asked; then what was missing where pip looks.
+        self._indexes = indexes
+        self._missing = ""
         # By name, where a package is not asked for by `==version`.
         self._pins: dict[str, str] = {}
 
@@ -191,17 +197,13 @@ class Installer:
         """All wheels into the workspace; with uv, and from a folder, that is part of `install`."""
         if isinstance(self._tool, Uv) or self._from_folder is not None:
             return
-        fetch = PipFetch(self._lock.packages)
-        result = self._fetch_once(self._tool, fetch)
-        if result.status and (pins := pins_without_local(result.output)):
-            self._pins |= pins
-            result = self._fetch_once(self._tool, fetch)
+        result = self._asking_more(self._fetch_with_pip)
         if result.status:
             raise self._explain(result)
 
     def install(self) -> None:
         if isinstance(self._tool, Uv):
-            result = self._install_with_uv(self._tool)
+            result = self._asking_more(self._install_with_uv)
         else:
             result = self._install_with_pip(self._tool)
         if result.status:
@@ -243,6 +245,34 @@ class Installer:
                 bundle=self._lock.bundle,
             )
 
+    def _asking_more(self, step: Callable[[], ToolResult]) -> ToolResult:
+        """Once more with the bundle's own indexes, if what pip is set up with lacks something.
+
+        Not before: a mirror, a folder of wheels or a machine that is cut off is meant.
+        """
+        result = step()
+        missing = missing_package(result.output) if result.status else ""
+        may_ask = self._from_folder is None and may_use_indexes(
+            self._tool, self._settings, self._environment
+        )
+        if not (missing and self._indexes and may_ask):
+            return result
+        self._missing = missing
+        self._settings = replace(self._settings, bundle_indexes=self._indexes)
+        self._tool = replace(self._tool, settings=self._settings)
+        places = ", ".join(self._settings.bundle_places)
+        self._workspace.runner.note(f"{missing} is not there: once more, with {places} as well")
+        return step()
+
+    def _fetch_with_pip(self) -> ToolResult:
+        assert isinstance(self._tool, Pip)
+        fetch = PipFetch(self._lock.packages)
+        result = self._fetch_once(self._tool, fetch)
+        if result.status and (pins := pins_without_local(result.output)):
+            self._pins |= pins
+            result = self._fetch_once(self._tool, fetch)
+        return result
+
     def _fetch_once(self, tool: Pip, fetch: Fetch) -> ToolResult:
         work = self._workspace
         self._write_requirements(self._lock.packages)
@@ -250,8 +280,9 @@ class Installer:
             tool.fetch(work.venv, work.requirements, work.wheels), fetch, lambda line: None
         )
 
-    def _install_with_uv(self, tool: Uv) -> ToolResult:
-        work = self._workspace
+    def _install_with_uv(self) -> ToolResult:
+        assert isinstance(self._tool, Uv)
+        tool, work = self._tool, self._workspace
         while True:
             self._write_requirements(self._lock.packages)
             command = tool.install(work.venv, work.requirements, self._from_folder)
@@ -359,7 +390,11 @@ class Installer:
         return self._tool.environment(self._environment, self._workspace.temporary)
 
     def _write_requirements(self, packages: Iterable[LockedPackage]) -> None:
-        text = requirement_text(packages, self._pins)
+        # pip goes through them in this order, asking all indexes: what may be missing comes first,
+        # so that nothing is fetched in vain, and one index that is silent is waited for once.
+        known = canonicalize_name(self._missing.partition("==")[0])
+        ordered = sorted(packages, key=lambda item: (item.name != known, "+" not in item.version))
+        text = requirement_text(ordered, self._pins)
         atomic_write(self._workspace.requirements, text.encode())
 
     def _explain(self, result: ToolResult) -> BundleError:
@@ -370,6 +405,7 @@ class Installer:
             settings=self._settings,
             from_folder=self._from_folder,
             log=self._workspace.log,
+            missing=self._missing,
         )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,6 +153,19 @@ def locked_variants(definitions: Iterable[BundleDefinition]) -> tuple[tuple[str,
     return tuple(sorted(set.intersection(*sets), key=lambda item: (_numbers(item[0]), item[1])))
 
 
+def why_no_lock(
+    definitions: Sequence[BundleDefinition], python: str, accelerator: Accelerator
+) -> str:
+    """Why these have none together, without a full stop; empty where there is one, even if it
+    cannot be read."""
+    short = ".".join(python.split(".")[:2])
+    if (short, accelerator) in locked_variants(definitions):
+        return ""
+    return _reason(definitions, short, accelerator) or (
+        f"there is no lock of the {accelerator.value} build for Python {short}"
+    )
+
+
 def lock_path(definition: BundleDefinition, name: str, python: str, accelerator: str) -> Path:
     return definition.folder / LOCKS_FOLDER / f"{name}-{python_tag(python)}-{accelerator}.txt"
 
@@ -206,8 +219,7 @@ def _no_lock(
             hint=" or ".join(f"`mosaic bundles install {one}`" for one in whole),
             bundle=wanted,
         )
-    reasons = (item.why_unavailable(python, accelerator.value) for item in reversed(definitions))
-    reason = next((text for text in reasons if text), "")
+    reason = _reason(definitions, python, accelerator)
     builds = f" ({accelerator.value} builds)" if any(d.accelerated for d in definitions) else ""
     message = f"{name} cannot be installed for Python {python}{builds}"
     here = [item for version, item in variants if version == python]
@@ -224,12 +236,16 @@ def _no_lock(
         ways.append(f"start MOSAIC with Python {' or '.join(others)}")
     hint = " or ".join(ways) or "Install what it needs into a venv of your own and name its Python"
     return BundleError(
-        f"{message}: {reason.removesuffix('.')}."
-        if reason
-        else f"{message}: it has no lock for that.",
+        f"{message}: {reason}." if reason else f"{message}: it has no lock for that.",
         hint=hint[0].upper() + hint[1:] + ".",
         bundle=wanted,
     )
+
+
+def _reason(definitions: Sequence[BundleDefinition], python: str, accelerator: Accelerator) -> str:
+    """What the bundles say themselves; empty where they say nothing."""
+    reasons = (item.why_unavailable(python, accelerator.value) for item in reversed(definitions))
+    return next((text.removesuffix(".") for text in reasons if text), "")
 
 
 def _union(bundle: str, locks: list[Lock]) -> Lock:

@@ -36,6 +36,9 @@ _KEPT_OF_UV = {
     *("UV_CONCURRENT_DOWNLOADS", "UV_CONCURRENT_INSTALLS", "UV_KEYRING_PROVIDER"),
     *("UV_INSECURE_HOST", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", *_PLACES_OF_UV),
 }
+_TRUE = ("1", "true", "yes", "on", "y", "t")
+# What pip and uv use where nobody says anything else.
+_PUBLIC_INDEX = "https://pypi.org/simple"
 _DROPPED = ("PIP_", "PYTHON", "UV_", "VIRTUAL_ENV", "CONDA_", "RUST_LOG")
 
 
@@ -54,12 +57,18 @@ class IndexSettings:
     timeout: str = ""
     retries: str = ""
     cache_dir: str = ""
+    # Those of the bundles that are installed, in addition to what is set for pip.
+    bundle_indexes: tuple[str, ...] = ()
 
     @property
     def places(self) -> tuple[str, ...]:
         """What people may read: without the passwords in it."""
         urls = () if self.no_index else (self.index_url, *self.extra_index_urls)
         return tuple(without_password(place) for place in (*urls, *self.find_links) if place)
+
+    @property
+    def bundle_places(self) -> tuple[str, ...]:
+        return tuple(map(without_password, self.bundle_indexes))
 
 
 def index_settings(environment: Mapping[str, str]) -> IndexSettings:
@@ -94,7 +103,7 @@ def settings_from_listing(listing: str) -> IndexSettings:
         extra_index_urls=tuple(values.get("extra-index-url", "").split()),
         find_links=tuple(_absolute(item) for item in values.get("find-links", "").split()),
         trusted_hosts=tuple(values.get("trusted-host", "").split()),
-        no_index=values.get("no-index", "").strip().lower() in ("1", "true", "yes", "on", "y", "t"),
+        no_index=_is_true(values.get("no-index", "")),
         cert=values.get("cert", ""),
         client_cert=values.get("client-cert", ""),
         proxy=values.get("proxy", ""),
@@ -122,6 +131,14 @@ def requirement_text(packages: Iterable[LockedPackage], pins: Mapping[str, str])
         hashes = "".join(f" \\\n    --hash={value}" for value in package.hashes)
         lines.append(f"{package.name}{pin}{marker}{hashes}\n")
     return "".join(lines)
+
+
+def may_use_indexes(
+    tool: Uv | Pip, settings: IndexSettings, environment: Mapping[str, str]
+) -> bool:
+    """Whether nobody told it to use none."""
+    is_forbidden = isinstance(tool, Uv) and _is_true(environment.get("UV_NO_INDEX", ""))
+    return not settings.no_index and not is_forbidden
 
 
 _EXACT = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
@@ -154,14 +171,11 @@ class Uv:
                 "HTTPS_PROXY": given.proxy,
                 "ALL_PROXY": given.proxy,
             }
+        # What somebody set for uv itself counts before what they set for pip.
+        own = _KEPT_OF_UV & set(kept)
+        chosen = {key: value for key, value in added.items() if value and key not in own}
         return {
-            **kept,
-            # What somebody set for uv itself counts before what they set for pip.
-            **{
-                key: value
-                for key, value in added.items()
-                if value and key not in _KEPT_OF_UV & set(kept)
-            },
+            **_with_indexes({**kept, **chosen}, given.bundle_indexes),
             "UV_PYTHON_DOWNLOADS": "never",
             "UV_NO_PROGRESS": "1",
             "UV_LINK_MODE": kept.get("UV_LINK_MODE", "hardlink"),
@@ -201,7 +215,7 @@ class Pip:
         retries = given.retries if given.retries.isdigit() and int(given.retries) else "1"
         added = {
             "PIP_INDEX_URL": given.index_url,
-            "PIP_EXTRA_INDEX_URL": " ".join(given.extra_index_urls),
+            "PIP_EXTRA_INDEX_URL": " ".join((*given.extra_index_urls, *given.bundle_indexes)),
             "PIP_FIND_LINKS": " ".join(given.find_links),
             "PIP_TRUSTED_HOST": " ".join(given.trusted_hosts),
             "PIP_NO_INDEX": "1" if given.no_index else "",
@@ -285,6 +299,22 @@ def without_password(text: str) -> str:
     return text.replace(parts.netloc, f"***@{parts.netloc.rpartition('@')[2]}", 1)
 
 
+def _with_indexes(variables: dict[str, str], indexes: tuple[str, ...]) -> dict[str, str]:
+    """With these as the last that uv asks. Of two that have the same version it takes the file of
+    the first, and only then looks at hashes: what pip's indexes have comes from there."""
+    if not indexes:
+        return variables
+    places = {key: variables.get(key, "") for key in _PLACES_OF_UV}
+    default = places["UV_DEFAULT_INDEX"] or places["UV_INDEX_URL"] or _PUBLIC_INDEX
+    *others, last = indexes
+    asked = (places["UV_INDEX"], places["UV_EXTRA_INDEX_URL"], default, *others)
+    kept = {key: value for key, value in variables.items() if key not in places}
+    for key in ("UV_FIND_LINKS", "UV_NO_INDEX"):
+        if places[key]:
+            kept[key] = places[key]
+    return {**kept, "UV_INDEX": " ".join(filter(None, asked)), "UV_DEFAULT_INDEX": last}
+
+
 def _pip_folder() -> Path | None:
     spec = importlib.util.find_spec("pip")
     return Path(spec.origin).parent if spec and spec.origin else None
@@ -297,6 +327,10 @@ def _variables_listing(environment: Mapping[str, str]) -> str:
         if key.startswith("PIP_")
     )
     return "\n".join(lines)
+
+
+def _is_true(text: str) -> bool:
+    return text.strip().lower() in _TRUE
 
 
 def _plain_name(name: str) -> str:

@@ -27,6 +27,7 @@ class PackRequest:
     folder: Path
     interpreter: Path
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    indexes: tuple[str, ...] = ()  # asked for what pip's own do not have
 
 
 def pack(
@@ -73,7 +74,13 @@ def _fetch(
         # pip runs in it; a stick knows no symbolic links.
         workspace.venv = Path(elsewhere) / "venv"
         installer = Installer(
-            request.lock, request.interpreter, None, request.environment, workspace, progress
+            request.lock,
+            request.interpreter,
+            None,
+            request.environment,
+            workspace,
+            progress,
+            request.indexes,
         )
         installer.use_pip()
         installer.probe()

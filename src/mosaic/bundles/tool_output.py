@@ -153,6 +153,8 @@ _UV_MISSING = re.compile(
     r"there (?:is|are) no versions? of ([\w.-]+==[\w.!+-]+)|([\w.-]+) was not found in the"
     r"|([\w.-]+==[\w.!+-]+) (?:has no wheels|has no usable wheels)"
 )
+# An index that cannot be asked lacks what it does not show, in the words of pip.
+_OTHER_REASONS = (_FULL, _WRONG_HASH, _CERTIFICATE, _REFUSED, _UNREACHABLE)
 _LOCAL = re.compile(r"`([A-Za-z0-9][\w.-]*)==([\w.!-]+)(\+[\w.-]+)`")
 _PIP_TOOK = re.compile(r"\s+([A-Za-z0-9][\w.-]*)==([\w.!-]+) from (\S+)")
 _SOME_FILE = "A file"
@@ -195,6 +197,13 @@ def wrong_package(output: Sequence[str]) -> str:
     return str(canonicalize_name(name)) if name != _SOME_FILE else ""
 
 
+def missing_package(output: Sequence[str]) -> str:
+    """What no index has that was asked; empty where something else is, or may be, the reason."""
+    text = "\n".join(output)
+    is_other = any(pattern.search(text) for pattern in _OTHER_REASONS)
+    return "" if is_other else _missing_package(text)
+
+
 def explain(
     output: Sequence[str],
     status: int,
@@ -203,10 +212,18 @@ def explain(
     settings: IndexSettings,
     from_folder: Path | None,
     log: Path,
+    missing: str = "",
 ) -> BundleError:
-    """What a tool that failed has run into, in a sentence, and what to do."""
+    """What a tool that failed has run into, in a sentence, and what to do.
+
+    `missing`: what pip's own places did not have, where those of the bundle were then asked too.
+    """
     text = "\n".join(output)
-    message, hint = _reason(text, output, status, bundle, settings, from_folder)
+    failure = _no_answer(text, output) if missing else ""
+    if failure:
+        message, hint = _missing_everywhere(missing, failure, bundle, settings)
+    else:
+        message, hint = _reason(text, output, status, bundle, settings, from_folder)
     return BundleError(message, hint=f"{hint}. All it said: {log}", bundle=bundle, log=str(log))
 
 
@@ -218,6 +235,35 @@ def full_disk(bundle: str, folder: Path) -> tuple[str, str]:
     )
 
 
+def _no_answer(text: str, output: Sequence[str]) -> str:
+    """What keeps an index from being asked, as the end of a sentence; empty where it was."""
+    if _FULL.search(text) or _WRONG_HASH.search(text):
+        return ""
+    if _CERTIFICATE.search(text):
+        return "has a certificate that is not trusted here"
+    if _REFUSED.search(text):
+        return f"refuses us: {_line_with(output, _REFUSED)}"
+    return f"does not answer: {_why_unreachable(output)}" if _UNREACHABLE.search(text) else ""
+
+
+def _missing_everywhere(
+    missing: str, failure: str, bundle: str, settings: IndexSettings
+) -> tuple[str, str]:
+    others = ", ".join(settings.bundle_places)
+    return (
+        f"{missing} is not to be had for this Python and machine from {_index_words(settings)},"
+        f" and the index of the bundle itself ({others}) {failure}.",
+        "have pip use an index that has it, or check the network, the proxy and the certificates"
+        f" in pip's settings (`pip config list`) so that {others} is reached; without a network:"
+        f" `mosaic bundles install {bundle} --from FOLDER`",
+    )
+
+
+def _index_words(settings: IndexSettings) -> str:
+    places = ", ".join(settings.places)
+    return f"the index ({places})" if places else "the index"
+
+
 def _reason(
     text: str,
     output: Sequence[str],
@@ -226,8 +272,9 @@ def _reason(
     settings: IndexSettings,
     from_folder: Path | None,
 ) -> tuple[str, str]:
-    places = ", ".join(settings.places)
-    where = str(from_folder) if from_folder else f"the index ({places})" if places else "the index"
+    where = str(from_folder) if from_folder else _index_words(settings)
+    if more := ", ".join(settings.bundle_places):
+        where += f", or that of the bundle itself ({more})"
     if _FULL.search(text) or status == _EXIT_BY_FILE_SIZE:
         line = _line_with(output, _FULL)
         return (

@@ -189,6 +189,8 @@ class VenvInfo:
     # Why it is broken or unavailable, and what to do.
     problem: str = ""
     hint: str = ""
+    # Why it is this build, where it is not the one that suits the machine: a sentence.
+    note: str = ""
     progress: InstallProgress | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -92,7 +92,8 @@ def install_words(info: VenvInfo, from_folder: str = "") -> str:
     broken = "damaged, and made again" if info.state is VenvState.BROKEN else ""
     parts = [broken, where, f"about {size(info.disk_bytes)} on disk" if info.disk_bytes else ""]
     parts.append(build_words(info))
-    return f"{title} ({'; '.join(part for part in parts if part)})"
+    text = f"{title} ({'; '.join(part for part in parts if part)})"
+    return f"{text}. {info.note}" if info.note else text
 
 
 def _to_fetch(info: VenvInfo) -> str:

@@ -18,7 +18,7 @@ from mosaic.errors import ConfigError
 from mosaic.wire.convert import unknown_word
 from mosaic.wire.generated import trainer_pb2 as pb
 
-_TEXTS = ("name", "title", "about", "python", "lock_hash", "path", "problem", "hint")
+_TEXTS = ("name", "title", "about", "python", "lock_hash", "path", "problem", "hint", "note")
 _SIZES = ("fetch_bytes", "disk_bytes", "shared_bytes")
 
 Word = TypeVar("Word", bound=StrEnum)

@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
+from mosaic.bundles.accelerators import accelerator_here, stand_ins
 from mosaic.cli.main import main
-from mosaic.contracts.bundles import VenvState
+from mosaic.contracts.bundles import InstallRequest, VenvState
 from mosaic.contracts.run_state import Outcome
-from tests.daemon_harness import DaemonHarness, running_daemon
+from mosaic.errors import BundleError
+from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 from tests.integration.pseudo_terminal import pseudo_terminal
 from tests.support.tiny_bundles import PACKAGE, WORKER, write_bundles, write_worker
 from tests.support.tiny_wheels import make_wheel
-from tests.support.wheel_index import WheelIndex
+from tests.support.wheel_index import WheelIndex, write_index
 from tests.waiting import PATIENCE_S, wait_until
 
 BALLAST = 400_000
@@ -236,3 +238,77 @@ def test_a_run_is_reproduced_with_the_packages_it_had(
     refused = mosaic("reproduce", first["run_id"], "--install", status=5)
     assert f"installs: learner, 1 packages (lock {then['lock_hash']})" in refused
     assert mosaic.state("learner") is VenvState.ABSENT
+
+
+# What there is instead of what suits this machine
+
+HERE = accelerator_here()
+STAND_IN = stand_ins(HERE)[0]
+
+
+@pytest.fixture
+def elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], index: WheelIndex
+) -> Iterator[Commands]:
+    """Its bundle has builds for another accelerator only, and those are in an index of its own."""
+    alpha = make_wheel(index.folder, "alpha", "1.0+made", ballast=BALLAST)
+    makers = write_index(tmp_path / "makers", [alpha])
+    installed, empty = tmp_path / "site", write_index(tmp_path / "empty", [])
+    (tmp_path / "empty").mkdir()
+    write_bundles(installed, {"learner": [alpha]}, STAND_IN.value, makers)
+    settings = {"PIP_INDEX_URL": empty, "PIP_CONFIG_FILE": os.devnull}
+    settings["UV_CACHE_DIR"] = str(tmp_path / "uv-cache")
+    with running_daemon(PYTHONPATH=str(installed), **settings) as daemon:
+        yield Commands(daemon, capsys)
+
+
+def listed(mosaic: Commands) -> dict[str, Any]:
+    return next(item for item in mosaic.json("bundles", "list") if item["name"] == "learner")
+
+
+def test_all_words_speak_of_the_build_that_is_installed_in_place_of_another(
+    elsewhere: Commands,
+) -> None:
+    shown = listed(elsewhere)
+    assert shown["accelerator"] == STAND_IN and shown["state"] == "absent"
+    assert f"no lock of the {HERE.value} build" in shown["note"]
+    assert shown["note"] in elsewhere("bundles")
+    (asked,) = elsewhere.daemon.client.bundles(["learner"])
+    assert (asked.fetch_bytes, asked.note) == (shown["fetch_bytes"], shown["note"])
+
+    error = elsewhere("bundles", "install", "learner", "--accelerator", HERE.value, status=6)
+    assert "cannot be installed" in error and f"--accelerator {STAND_IN.value}" in error
+    less = InstallRequest("learner", most_bytes=shown["fetch_bytes"] - 1)
+    with pytest.raises(BundleError, match="were agreed to"):
+        list(elsewhere.daemon.client.install_bundle(less))
+
+    found = elsewhere.json("bundles", "install", "learner")
+    assert (found["state"], found["accelerator"]) == ("installed", STAND_IN)
+    assert found["lock_hash"] == shown["lock_hash"] and found["path"] == shown["path"]
+    assert "is installed already" in elsewhere("bundles", "install", "learner")
+    assert "nothing to delete" in elsewhere("bundles", "prune")
+
+
+def test_what_is_packed_without_a_word_is_the_same_build(
+    elsewhere: Commands, tmp_path: Path
+) -> None:
+    elsewhere("bundles", "pack", "learner", "--to", str(tmp_path / "stick"))
+    assert list((tmp_path / "stick").glob(f"learner-*-{STAND_IN.value}.txt"))
+    assert list((tmp_path / "stick").glob("alpha-*.whl"))
+
+
+def test_a_run_is_offered_that_build_and_no_more_than_its_size(
+    elsewhere: Commands, tmp_path: Path
+) -> None:
+    elsewhere("workers", "add", str(write_worker(tmp_path / "worker")))
+    shown = listed(elsewhere)
+    error = elsewhere("run", WORKER, status=6)
+    assert "--install" in error and shown["note"].removesuffix(".") in error
+    config = run_document(entry_point=WORKER)
+    dry = elsewhere.daemon.client.submit(config, dry_run=True)
+    assert [item.to_dict() for item in dry.missing] == [shown]
+    with pytest.raises(BundleError, match="were agreed to"):
+        elsewhere.daemon.client.submit(
+            config, install=True, most_install_bytes=shown["fetch_bytes"] - 1
+        )
+    assert elsewhere.left() == []

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mosaic.bundles.accelerators import AcceleratorSigns, accelerator_here, choose_accelerator
+from mosaic.bundles.accelerators import (
+    AcceleratorSigns,
+    accelerator_here,
+    choose_accelerator,
+    stand_ins,
+    why_instead,
+)
 from mosaic.contracts.bundles import Accelerator
 
 OPEN_DRIVER = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build"
@@ -35,3 +41,19 @@ def test_a_driver_that_is_too_old_is_said() -> None:
 
 def test_this_machine_has_one() -> None:
     assert accelerator_here() in Accelerator
+
+
+@pytest.mark.parametrize(
+    ("suitable", "taken"),
+    [
+        (Accelerator.CPU, (Accelerator.CUDA,)),
+        (Accelerator.CUDA, (Accelerator.CPU,)),
+        (Accelerator.ROCM, (Accelerator.CPU, Accelerator.CUDA)),
+    ],
+)
+def test_what_works_everywhere_stands_in_the_smaller_first(
+    suitable: Accelerator, taken: tuple[Accelerator, ...]
+) -> None:
+    assert stand_ins(suitable) == taken
+    for item in taken:
+        assert why_instead(item, "nobody made it").endswith(": nobody made it.")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mosaic.bundles.definitions import BundleShelf, python_tag, read_folders
-from mosaic.contracts.bundles import BundleKind
+from mosaic.bundles.definitions import BundleShelf, indexes_of, python_tag, read_folders
+from mosaic.contracts.bundles import Accelerator, BundleKind
 from mosaic.errors import BundleError
 
 LEARNER = '[learner]\ntitle = "Learner"\nabout = "Learns."\nimports = ["numbers"]\n'
@@ -94,6 +94,16 @@ def test_a_worker_of_somebody_else_can_name_the_add_ons_it_takes(tmp_path: Path)
         ("[bad]\ntitle = 3", "title is not a text"),
         ("[bad]\nown_python = 'no'", "own_python is neither true nor false"),
         ("[bad]\nunavailable = 'never'", "unavailable is not a table"),
+        ("[bad]\nindexes = 'https://one.test'", "indexes is not a table"),
+        ("[bad.indexes]\ntpu = 'https://one.test'", "indexes: tpu is not one of cpu, cuda, rocm"),
+        *(
+            (f"[bad.indexes]\ncpu = {address}", "indexes: cpu is not an address that begins with")
+            for address in (
+                *("3", "''", "'http://one.test'", "'one.test'", "'https://'", "'file://'"),
+                *("'https:///simple'", "'file://host/simple'", "'https://a.test/${HOME}'"),
+                *("'https://one.test http://two.test'", "'https://me:secret@one.test'"),
+            )
+        ),
         ("[lost]", "lost is left out: No such file"),
         ("[wild]", "wild is left out: 'numpy >> 2' is not a requirement"),
         ("[far]", "names an address"),
@@ -138,3 +148,19 @@ def test_the_most_precise_sentence_says_why_there_is_no_lock(tmp_path: Path) -> 
 
 def test_versions_of_python_are_told_apart_by_their_first_two_numbers() -> None:
     assert python_tag("3.11") == python_tag("3.11.7") == "py311"
+
+
+def test_joined_bundles_have_the_indexes_of_all_of_them(tmp_path: Path) -> None:
+    ours, theirs, files = "https://ours.test/cpu", "https://theirs.test/simple", "file:///wheels"
+    text = (
+        f'[learner.indexes]\ncpu = "{ours}"\ncuda = "{files}"\n{GAMES}'
+        f'[games.indexes]\ncpu = "{theirs}"\n'
+        f'[more]\nkind = "add-on"\njoins = ["learner"]\nindexes = {{ cpu = "{ours}" }}\n'
+    )
+    folder = package(tmp_path / "data", text, learner="", games="", more="")
+    shelf = read_folders([("shop", folder)])
+    assert shelf.problems == ()
+    joined = shelf.joined("learner+games+more")
+    assert indexes_of(joined, Accelerator.CPU) == (ours, theirs)
+    assert indexes_of(joined, Accelerator.CUDA) == (files,)
+    assert indexes_of(joined, Accelerator.ROCM) == ()

@@ -16,6 +16,7 @@ from mosaic.bundles.locks import (
     locked_variants,
     make_lock,
     read_lock,
+    why_no_lock,
 )
 from mosaic.contracts.bundles import Accelerator
 from mosaic.errors import BundleError
@@ -111,6 +112,8 @@ def test_an_edit_by_hand_is_seen() -> None:
         ("# size: 1\ntorch>=1 \\\n", "line 6 .*`name==version"),
         ("# size: 1\ntorch==1 \\\n", "line 7 .*`--hash"),
         ("# size: 1\n--index-url=there\n", "line 6"),
+        ("--extra-index-url https://there.test/simple\n", "line 5"),
+        ("# index: https://there.test/simple\n", "line 5"),
         ("# size: 1\ntorch @ file:///torch.whl \\\n", "line 6"),
     ],
 )
@@ -222,3 +225,17 @@ def test_what_there_are_locks_for_is_known(shelf: BundleShelf) -> None:
         ("3.13", CUDA),
     )
     assert locked_variants(shelf.joined("learner+games")) == (("3.11", CPU), ("3.11", CUDA))
+
+
+def test_why_nobody_made_a_lock_is_a_reason_that_ends_a_sentence(
+    folder: Path, shelf: BundleShelf
+) -> None:
+    learner = shelf.joined("learner")
+    assert why_no_lock(learner, "3.13.1", CPU) == "nobody made one"
+    assert why_no_lock(learner, "3.11", ROCM) == "its maker has them elsewhere"
+    assert why_no_lock(learner, "3.12", CPU) == "there is no lock of the cpu build for Python 3.12"
+    assert why_no_lock(learner, "3.13.1", CUDA) == ""
+    assert why_no_lock(shelf.joined("learner+games+videos"), "3.11.2", CPU) == ""
+    # One that is damaged is there.
+    (folder / "locks" / "learner-py311-cpu.txt").write_text("nonsense")
+    assert why_no_lock(learner, "3.11", CPU) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from mosaic.bundles.package_tools import (
     Uv,
     choose_pip,
     choose_tool,
+    may_use_indexes,
     plain_environment,
     requirement_text,
     settings_from_listing,
@@ -173,3 +175,39 @@ def test_a_python_of_another_version_uses_the_pip_it_brings_along() -> None:
     tool = choose_pip("3.99", IndexSettings())
     assert tool.runner is None
     assert "--without-pip" not in tool.make_venv(Path("/python"), Path("/venv"))
+
+
+MORE = replace(
+    SETTINGS, bundle_indexes=("https://first.test/cpu", "https://name:secret@second.test/cpu")
+)
+
+
+def test_both_tools_ask_the_indexes_of_bundles_after_those_of_the_user() -> None:
+    pip = Pip(None, MORE).environment({}, Path("/tmp"))
+    assert pip["PIP_INDEX_URL"] == SETTINGS.index_url
+    assert pip["PIP_EXTRA_INDEX_URL"].split() == [*SETTINGS.extra_index_urls, *MORE.bundle_indexes]
+
+    uv = Uv(Path("/bin/uv"), MORE).environment({}, None)
+    asked = [*uv["UV_INDEX"].split(), uv["UV_DEFAULT_INDEX"]]  # uv asks that one last
+    assert asked == [*SETTINGS.extra_index_urls, SETTINGS.index_url, *MORE.bundle_indexes]
+    assert uv["UV_FIND_LINKS"].split(",") == list(SETTINGS.find_links)
+
+    theirs = {"UV_INDEX_URL": "https://uv.test/simple", "UV_EXTRA_INDEX_URL": "https://more.test"}
+    only = IndexSettings(bundle_indexes=("https://first.test/cpu",))
+    uv = Uv(Path("/bin/uv"), only).environment(theirs, None)
+    assert uv["UV_INDEX"].split() == ["https://more.test", "https://uv.test/simple"]
+    assert uv["UV_DEFAULT_INDEX"] == "https://first.test/cpu" and "UV_INDEX_URL" not in uv
+    uv = Uv(Path("/bin/uv"), only).environment({}, None)
+    assert uv["UV_INDEX"] == "https://pypi.org/simple"
+
+
+def test_the_indexes_of_bundles_are_shown_without_a_password() -> None:
+    assert MORE.places == SETTINGS.places
+    assert MORE.bundle_places == ("https://first.test/cpu", "https://***@second.test/cpu")
+
+
+def test_who_said_that_no_index_is_to_be_used_is_obeyed() -> None:
+    uv, pip = Uv(Path("/bin/uv"), SETTINGS), Pip(None, SETTINGS)
+    assert may_use_indexes(uv, SETTINGS, {}) and may_use_indexes(pip, SETTINGS, {})
+    assert not may_use_indexes(uv, SETTINGS, {"UV_NO_INDEX": "true"})
+    assert not may_use_indexes(pip, IndexSettings(no_index=True), {})

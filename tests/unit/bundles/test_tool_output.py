@@ -13,6 +13,7 @@ from mosaic.bundles.tool_output import (
     UvFetch,
     explain,
     has_wrong_hash,
+    missing_package,
     pins_with_local,
     pins_without_local,
 )
@@ -67,8 +68,13 @@ def lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-def told(text: str, status: int = 1, from_folder: Path | None = None) -> BundleError:
-    settings = IndexSettings(index_url="https://name:secret@mirror.test/simple")
+def told(
+    text: str, status: int = 1, from_folder: Path | None = None, missing: str = ""
+) -> BundleError:
+    settings = IndexSettings(
+        index_url="https://name:secret@mirror.test/simple",
+        bundle_indexes=("https://name:secret@makers.test/cpu",) if missing else (),
+    )
     return explain(
         lines(text),
         status,
@@ -76,6 +82,7 @@ def told(text: str, status: int = 1, from_folder: Path | None = None) -> BundleE
         settings=settings,
         from_folder=from_folder,
         log=Path("/venvs/learner.log"),
+        missing=missing,
     )
 
 
@@ -208,3 +215,44 @@ def test_who_told_pip_to_use_no_index_is_reminded() -> None:
 def test_a_tool_that_was_killed_is_said_to_be() -> None:
     assert "killed by signal 9" in told("", status=-9).message
     assert "no room left" in told("", status=-25).message
+
+
+PIP_MISSING = "ERROR: No matching distribution found for torch==2.0+cpu"
+UV_MISSING = "  cause: Because there is no version of\n      torch==2.0+cpu and you require it"
+SILENT = "WARNING: Retrying (x) after connection broken by 'New('refused')': /a/"
+
+
+def test_a_package_is_missing_only_if_nothing_else_kept_it_away() -> None:
+    assert missing_package(lines(PIP_MISSING)) == "torch==2.0+cpu"
+    assert missing_package(lines(UV_MISSING)) == "torch==2.0+cpu"
+    for other in (SILENT, PIP_HASH, UV_HASH, "x CERTIFICATE_VERIFY_FAILED", "403 Client Error: x"):
+        assert missing_package(lines(f"{other}\n{PIP_MISSING}")) == ""
+    assert missing_package(lines("error: something new")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{SILENT}\n{PIP_MISSING}", "does not answer: refused."),
+        ("error: x\n  cause: Connection refused", "does not answer: Connection refused"),
+        ("error: x\n  cause: invalid peer certificate: x", "has a certificate that is not trusted"),
+        ("ERROR: 403 Client Error: Forbidden for url", "refuses us: 403 Client Error"),
+    ],
+)
+def test_where_the_index_of_the_bundle_cannot_be_asked_either_both_are_named(
+    text: str, said: str
+) -> None:
+    error = told(text, missing="torch==2.0+cpu")
+    assert error.message.startswith(
+        "torch==2.0+cpu is not to be had for this Python and machine from the index"
+        " (https://***@mirror.test/simple), and the index of the bundle itself"
+        f" (https://***@makers.test/cpu) {said}"
+    )
+    assert "pip config list" in error.hint and "--from FOLDER" in error.hint
+    assert "secret" not in error.message + error.hint
+
+
+def test_what_is_in_neither_index_is_said_to_be_in_neither() -> None:
+    error = told(UV_MISSING, missing="torch==2.0+cpu")
+    assert "mirror.test/simple), or that of the bundle itself (https://***@makers" in error.message
+    assert "no room left" in told("No space left on device", missing="torch==2.0+cpu").message

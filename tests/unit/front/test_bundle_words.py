@@ -151,3 +151,10 @@ def test_a_run_says_which_venv_it_had() -> None:
 @pytest.mark.parametrize("bundle", [{}, {"python": "3.11.7"}, 7, {"name": 7}])
 def test_a_run_beside_mosaic_or_with_a_damaged_manifest_says_nothing(bundle: object) -> None:
     assert run_bundle_words(run_with(bundle)) == ""
+
+
+def test_a_build_that_stands_in_says_why_beside_its_size() -> None:
+    note = "This is the CUDA build: there is no other."
+    words = install_words(replace(ABSENT, note=note))
+    assert "at most 212 MB to fetch" in words and words.endswith(f"). {note}")
+    assert install_words(ABSENT).endswith(")")

@@ -201,6 +201,10 @@ def say_bundles(infos: list[VenvInfo]) -> None:
         if info.state is VenvState.BROKEN:
             say(f"{paint(printable(info.name), 'red')}: {printable(info.problem)}")
             say(f"  fix: mosaic bundles install {info.name}")
+    for note in dict.fromkeys(info.note for info in infos if info.note):
+        first, *others = [info.name for info in infos if info.note == note]
+        more = f" and {len(others)} more" if others else ""
+        say(paint(printable(f"{first}{more}: {note}"), "dim"))
     if nowhere := [info for info in infos if info.state is VenvState.UNAVAILABLE]:
         what = f"{amount(len(nowhere), 'bundle')} unavailable on this machine"
         say(paint(f"{what}: `mosaic bundles install NAME` says why", "dim"))

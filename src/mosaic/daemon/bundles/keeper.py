@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from dataclasses import replace
 from pathlib import Path
 
+from mosaic.bundles.definitions import BundleDefinition, indexes_of
 from mosaic.bundles.install_program import INSTALL, PACK, ProgramRequest
 from mosaic.bundles.locks import Lock
 from mosaic.bundles.venv_store import VenvStore
@@ -96,10 +97,10 @@ class BundleKeeper:
     def _with_lock(self, venv: ResolvedVenv, accelerator: Accelerator | None) -> ResolvedVenv:
         """What packing it would fetch, though nothing has to be installed here."""
         try:
-            lock = self.shelf.lock_of(venv.name, accelerator or self.shelf.accelerator)
+            build = self.resolver.of_bundle(venv.name, accelerator)
         except BundleError:
             return venv
-        return replace(venv, lock=lock)
+        return replace(venv, lock=build.lock, note=build.note)
 
     def _names(self) -> list[str]:
         """Each worker's bundle, followed by the same with each of its add-ons."""
@@ -124,7 +125,7 @@ class BundleKeeper:
         if known is None and venv.path is not None and venv.state in _ON_DISK:
             known = self.store.info(venv.path)
         if known is not None:
-            return self._titled(_as_wanted(replace(known, state=venv.state), venv.lock))
+            return self._titled(_as_wanted(replace(known, state=venv.state), venv))
         lock = venv.lock
         info = VenvInfo(
             name=venv.name,
@@ -139,6 +140,7 @@ class BundleKeeper:
             disk_bytes=round(lock.fetch_bytes * UNPACKED_FACTOR) if lock else 0,
             problem=problem.message if problem else "",
             hint=problem.hint if problem else "",
+            note=venv.note,
         )
         return self._titled(info)
 
@@ -189,10 +191,9 @@ class BundleKeeper:
             yield progress
 
     def _wanted(self, request: InstallRequest) -> ResolvedVenv:
-        """Of the accelerator that was asked for, or that suits this machine best."""
+        """Of the accelerator that was asked for; otherwise the same build that is shown."""
         self.shelf.joined(request.name)  # raises where there is no such bundle
-        accelerator = request.accelerator or self.shelf.accelerator
-        venv = self.resolver.of_bundle(request.name, accelerator)
+        venv = self.resolver.of_bundle(request.name, request.accelerator)
         if venv.problem is not None:
             raise venv.problem
         refusal = None if request.from_folder else agreed_error([venv], request.most_bytes)
@@ -204,22 +205,26 @@ class BundleKeeper:
         self, venv: ResolvedVenv, action: str, target: str, from_folder: str
     ) -> ProgramRequest:
         assert venv.lock is not None
+        joined = self._joined(venv.lock)
         return ProgramRequest(
             lock=venv.lock.text,
             target=target,
             interpreter=venv.interpreter,
             action=action,
-            imports=self._imports(venv.lock),
+            imports=tuple(dict.fromkeys(name for item in joined for name in item.imports)),
             from_folder=from_folder,
+            # What is installed here says where files are; a lock, which may be somebody else's,
+            # only which they are.
+            indexes=indexes_of(joined, venv.lock.accelerator),
             parent=os.getpid(),
         )
 
-    def _imports(self, lock: Lock) -> tuple[str, ...]:
+    def _joined(self, lock: Lock) -> tuple[BundleDefinition, ...]:
+        """None of a lock that was kept with a run, of a package that is gone."""
         try:
-            joined = self.shelf.joined(lock.bundle)
+            return self.shelf.joined(lock.bundle)
         except BundleError:
             return ()
-        return tuple(dict.fromkeys(name for item in joined for name in item.imports))
 
     async def cancel(self, name: str) -> bool:
         found = self.installs.named(name)
@@ -286,8 +291,9 @@ class BundleKeeper:
         return found
 
 
-def _as_wanted(info: VenvInfo, lock: Lock | None) -> VenvInfo:
+def _as_wanted(info: VenvInfo, venv: ResolvedVenv) -> VenvInfo:
     """One that is broken need not say any more what making it again takes."""
+    lock = venv.lock
     if info.state is not VenvState.BROKEN or lock is None:
         return info
     return replace(
@@ -296,4 +302,5 @@ def _as_wanted(info: VenvInfo, lock: Lock | None) -> VenvInfo:
         python=info.python or lock.python,
         lock_hash=info.lock_hash or lock.hash,
         fetch_bytes=lock.fetch_bytes,
+        note=venv.note,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mosaic.bundles.accelerators import stand_ins, why_instead
 from mosaic.bundles.locks import Lock
 from mosaic.bundles.venv_store import VenvStore, broken_problem, python_of, rebuild_hint
 from mosaic.contracts.bundles import Accelerator, VenvNeed, VenvState
@@ -33,6 +35,8 @@ class ResolvedVenv:
     problem: BundleError | None = None
     # Its lock was kept with a run, and is none of this installation's.
     is_foreign: bool = False
+    # Of a build that stands in for the one that suits the machine: why, as a sentence.
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -91,9 +95,28 @@ class VenvResolver:
     def mark_used(self, path: Path) -> None:
         self.store.mark_used(path)
 
-    def of_bundle(self, name: str, accelerator: Accelerator) -> ResolvedVenv:
-        """Its venv, whether or not all of it is present; raises BundleError where it has none."""
-        return self._of_lock(VenvNeed(name), self.shelf.lock_of(name, accelerator))
+    def of_bundle(self, name: str, accelerator: Accelerator | None) -> ResolvedVenv:
+        """Its venv, whether or not all of it is present; raises BundleError where it has none.
+
+        None: the build that suits this machine, or stands in for it.
+        """
+        lock, note = self._build(name, accelerator)
+        return replace(self._of_lock(VenvNeed(name), lock), note=note)
+
+    def _build(self, name: str, accelerator: Accelerator | None) -> tuple[Lock, str]:
+        """The lock, with a note where it stands in for another.
+
+        Only where nobody made the lock that suits the machine: one that is damaged is said to be.
+        """
+        suitable = accelerator or self.shelf.accelerator
+        try:
+            return self.shelf.lock_of(name, suitable), ""
+        except BundleError:
+            reason = "" if accelerator else self.shelf.why_no_lock(name, suitable)
+            for item in stand_ins(suitable) if reason else ():
+                with contextlib.suppress(BundleError):
+                    return self.shelf.lock_of(name, item), why_instead(item, reason)
+            raise
 
     def _is_ours(self, lock: Lock) -> bool:
         try:
@@ -104,16 +127,13 @@ class VenvResolver:
     def _candidates(
         self, need: VenvNeed, accelerator: Accelerator | None
     ) -> Iterator[ResolvedVenv]:
-        suitable = accelerator or self.shelf.accelerator
-        others = [] if accelerator else [item for item in Accelerator if item is not suitable]
-        for item in (suitable, *others):
-            try:
-                lock = self.shelf.lock_of(need.name, item)
-            except BundleError as error:
-                if item is suitable:
-                    yield ResolvedVenv(need, VenvState.UNAVAILABLE, problem=error)
-            else:
-                yield self._of_lock(need, lock)
+        try:
+            yield replace(self.of_bundle(need.name, accelerator), need=need)
+        except BundleError as error:
+            yield ResolvedVenv(need, VenvState.UNAVAILABLE, problem=error)
+        for item in () if accelerator else Accelerator:
+            with contextlib.suppress(BundleError):
+                yield self._of_lock(need, self.shelf.lock_of(need.name, item))
 
     def _of_lock(self, need: VenvNeed, lock: Lock) -> ResolvedVenv:
         try:
@@ -157,17 +177,22 @@ def missing_error(missing: Sequence[ResolvedVenv]) -> BundleError:
         )
     names = " and ".join(venv.name for venv in missing)
     fetched = sum(venv.fetch_bytes for venv in missing)
+    message = (
+        f"The run needs {names}, which is not installed (at most {amount_of(fetched)} to fetch)"
+    )
+    note = " ".join(dict.fromkeys(venv.note for venv in missing if venv.note))
     return BundleError(
-        f"The run needs {names}, which is not installed (at most {amount_of(fetched)} to fetch)",
+        f"{message}. {note.removesuffix('.')}" if note else message,
         hint=commands,
         bundle=first.name,
         fetch_bytes=fetched,
+        **({"note": note} if note else {}),
     )
 
 
 def waiting_for_somebody(missing: Sequence[ResolvedVenv], run_id: str) -> str:
     """Of a run in the queue: what goes on with it, as nobody agreed to an install."""
-    error = missing_error(missing)
+    error = missing_error([replace(venv, note="") for venv in missing])
     return f"{error.message.rstrip('.')}: {error.hint}, or `mosaic stop {run_id}`"
 
 

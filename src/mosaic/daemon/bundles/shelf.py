@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mosaic.bundles.accelerators import accelerator_here
 from mosaic.bundles.definitions import BundleDefinition, BundleShelf, load_bundles
-from mosaic.bundles.locks import Lock, lock_for
+from mosaic.bundles.locks import Lock, lock_for, why_no_lock
 from mosaic.bundles.presence import installed_versions, missing_requirements
 from mosaic.contracts.bundles import Accelerator
 from mosaic.errors import BundleError
@@ -79,6 +79,10 @@ class CachedShelf:
         if isinstance(found, BundleError):
             raise found
         return found
+
+    def why_no_lock(self, name: str, accelerator: Accelerator) -> str:
+        """Why nobody made one; empty where there is one, whatever is wrong with it."""
+        return why_no_lock(self.joined(name), self.python, accelerator)
 
     def _read(self, name: str, accelerator: Accelerator) -> Lock | BundleError:
         try:

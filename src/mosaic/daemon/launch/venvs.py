@@ -95,8 +95,10 @@ def needs_of(
 
 def _works_here(own: ResolvedVenv, entry: WorkerEntry) -> bool:
     """A bundle that nobody can install here must not keep a worker from running that has all that
-    it says it needs."""
-    return own.state is VenvState.UNAVAILABLE and own.lock is None and entry.missing is None
+    it says it needs; nor must a build for other machines, where its checks have found all."""
+    is_nowhere = own.state is VenvState.UNAVAILABLE and own.lock is None
+    is_stand_in = bool(own.note) and not own.is_usable
+    return entry.missing is None and (is_nowhere or (is_stand_in and bool(entry.readiness)))
 
 
 def config_in_venvs(settings: Mapping[str, Any], command: LaunchCommand) -> dict[str, Any]:

@@ -44,8 +44,9 @@ def install_offer(
     """A run lacks a bundle: what is fetched for it, and a click that agrees to it."""
     name = title or str(error.details.get("bundle", "")) or "what it needs"
     fetched = f"at most {size(fetch_bytes)} to fetch" if fetch_bytes else "nothing to fetch"
+    note = str(error.details.get("note", ""))
     return Notice(
-        f"{name} is not installed ({fetched})",
+        f"{name} is not installed ({fetched}){note and '. '}{note}",
         action=agreed,
         action_text=action_text,
         seconds=0,

@@ -945,7 +945,7 @@ class ListBundlesResponse(_message.Message):
     def __init__(self, venvs: _Optional[_Iterable[_Union[Venv, _Mapping]]] = ..., problems: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Venv(_message.Message):
-    __slots__ = ("name", "title", "about", "state", "accelerator", "python", "lock_hash", "path", "fetch_bytes", "disk_bytes", "shared_bytes", "installed_at", "used_at", "problem", "hint", "progress")
+    __slots__ = ("name", "title", "about", "state", "accelerator", "python", "lock_hash", "path", "fetch_bytes", "disk_bytes", "shared_bytes", "installed_at", "used_at", "problem", "hint", "progress", "note")
     NAME_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     ABOUT_FIELD_NUMBER: _ClassVar[int]
@@ -962,6 +962,7 @@ class Venv(_message.Message):
     PROBLEM_FIELD_NUMBER: _ClassVar[int]
     HINT_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
     name: str
     title: str
     about: str
@@ -978,7 +979,8 @@ class Venv(_message.Message):
     problem: str
     hint: str
     progress: InstallProgress
-    def __init__(self, name: _Optional[str] = ..., title: _Optional[str] = ..., about: _Optional[str] = ..., state: _Optional[str] = ..., accelerator: _Optional[str] = ..., python: _Optional[str] = ..., lock_hash: _Optional[str] = ..., path: _Optional[str] = ..., fetch_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., shared_bytes: _Optional[int] = ..., installed_at: _Optional[float] = ..., used_at: _Optional[float] = ..., problem: _Optional[str] = ..., hint: _Optional[str] = ..., progress: _Optional[_Union[InstallProgress, _Mapping]] = ...) -> None: ...
+    note: str
+    def __init__(self, name: _Optional[str] = ..., title: _Optional[str] = ..., about: _Optional[str] = ..., state: _Optional[str] = ..., accelerator: _Optional[str] = ..., python: _Optional[str] = ..., lock_hash: _Optional[str] = ..., path: _Optional[str] = ..., fetch_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., shared_bytes: _Optional[int] = ..., installed_at: _Optional[float] = ..., used_at: _Optional[float] = ..., problem: _Optional[str] = ..., hint: _Optional[str] = ..., progress: _Optional[_Union[InstallProgress, _Mapping]] = ..., note: _Optional[str] = ...) -> None: ...
 
 class InstallBundleRequest(_message.Message):
     __slots__ = ("name", "accelerator", "from_folder", "most_bytes")

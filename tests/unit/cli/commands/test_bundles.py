@@ -351,3 +351,21 @@ def test_prune_without_a_terminal_needs_yes(
     assert "prune dry_run=False" not in mosaic.client.calls
     found: Any = json.loads(mosaic("prune", "--yes", "--json"))
     assert (found["freed_bytes"], found["dry_run"]) == (900_000_000, False)
+
+
+# A build that stands in for another
+
+NOTE = "This is the CUDA build: there is no other."
+STAND_IN = replace(ABSENT, accelerator=Accelerator.CUDA, note=NOTE)
+
+
+def test_a_build_that_stands_in_says_why_in_the_list_and_before_it_is_installed(
+    mosaic: CommandLine, answers: list[str]
+) -> None:
+    mosaic.client.infos |= {"learner": STAND_IN, "other": replace(STAND_IN, name="other")}
+    assert f"learner and 1 more: {NOTE}" in mosaic("list")
+    assert json.loads(mosaic("list", "--json"))[0]["note"] == NOTE
+    answers.append("n")
+    shown = mosaic.refused("install", "learner", status=5)
+    assert "at most 212 MB to fetch" in shown and "CUDA" in shown and NOTE in shown
+    assert mosaic.client.requests == []

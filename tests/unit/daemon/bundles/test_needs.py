@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -36,6 +37,7 @@ class Shelf:
 
     def __init__(self, locks: dict[Accelerator, Lock], present: Iterable[str] = ()) -> None:
         self.locks, self.present = locks, set(present)
+        self.damaged: set[Accelerator] = set()
 
     def is_present(self, name: str) -> bool:
         if name not in ("learner", "base"):
@@ -45,7 +47,12 @@ class Shelf:
     def lock_of(self, name: str, accelerator: Accelerator) -> Lock:
         if accelerator not in self.locks:
             raise BundleError(f"{name} has no {accelerator} builds.", hint="take others")
+        if accelerator in self.damaged:
+            raise BundleError(f"The {accelerator} lock of {name} was changed by hand.")
         return self.locks[accelerator]
+
+    def why_no_lock(self, name: str, accelerator: Accelerator) -> str:
+        return "" if accelerator in self.locks else f"nobody made one for {accelerator}"
 
 
 @pytest.fixture
@@ -87,6 +94,53 @@ def test_builds_for_something_else_are_used_where_somebody_has_installed_them(
     assert found.resolve(NEED, accelerator=Accelerator.CUDA).lock == cuda
 
 
+def for_accelerator(lock: Lock, accelerator: Accelerator) -> Lock:
+    return Lock(lock.bundle, lock.python, accelerator, lock.packages, lock.text)
+
+
+@pytest.mark.parametrize(
+    ("suitable", "there", "taken", "said"),
+    [
+        ("cpu", ["cuda", "rocm"], "cuda", "larger and works without an NVIDIA card"),
+        ("rocm", ["cpu", "cuda"], "cpu", "does not use the graphics card"),
+        ("rocm", ["cuda"], "cuda", "larger and works without an NVIDIA card"),
+        ("cuda", ["cpu", "rocm"], "cpu", "does not use the graphics card"),
+    ],
+)
+def test_where_nothing_suits_the_machine_a_build_is_offered_that_works_anyway(
+    tmp_path: Path, lock: Lock, suitable: str, there: list[str], taken: str, said: str
+) -> None:
+    shelf = Shelf({Accelerator(name): for_accelerator(lock, Accelerator(name)) for name in there})
+    shelf.accelerator = Accelerator(suitable)
+    found = resolver(tmp_path, shelf)
+    venv = found.resolve(NEED)
+    assert venv.state is VenvState.ABSENT and venv.problem is None
+    assert venv.lock == shelf.locks[Accelerator(taken)]
+    assert venv.fetch_bytes == venv.lock.fetch_bytes
+    assert said in venv.note and venv.note.endswith(f": nobody made one for {suitable}.")
+    # What is installed is what was shown.
+    assert found.of_bundle("learner", None) == venv
+    # Who names an accelerator gets that one or nothing.
+    asked = found.resolve(NEED, accelerator=shelf.accelerator)
+    assert (asked.state, asked.lock, asked.note) == (VenvState.UNAVAILABLE, None, "")
+    with pytest.raises(BundleError, match=f"no {suitable} builds"):
+        found.of_bundle("learner", shelf.accelerator)
+
+
+def test_builds_for_rocm_stand_in_for_none(tmp_path: Path, lock: Lock) -> None:
+    shelf = Shelf({Accelerator.ROCM: for_accelerator(lock, Accelerator.ROCM)})
+    assert resolver(tmp_path, shelf).resolve(NEED).state is VenvState.UNAVAILABLE
+
+
+def test_a_damaged_lock_is_said_and_nothing_larger_is_taken(tmp_path: Path, lock: Lock) -> None:
+    locks = {item: for_accelerator(lock, item) for item in (Accelerator.CPU, Accelerator.CUDA)}
+    shelf = Shelf(locks)
+    shelf.damaged = {Accelerator.CPU}
+    venv = resolver(tmp_path, shelf).resolve(NEED)
+    assert venv.state is VenvState.UNAVAILABLE and venv.problem is not None
+    assert "changed by hand" in venv.problem.message
+
+
 def test_what_nobody_can_install_says_why(tmp_path: Path) -> None:
     found = resolver(tmp_path, Shelf({}))
     venv = found.resolve(NEED)
@@ -122,6 +176,15 @@ def test_what_is_missing_is_said_with_its_size_and_its_command(lock: Lock) -> No
     assert error.hint == "`mosaic bundles install learner` and `mosaic bundles install old`"
     sentence = waiting_for_somebody((venv_of(VenvState.ABSENT, lock),), "01RUN")
     assert "`mosaic bundles install learner`, or `mosaic stop 01RUN`" in sentence
+
+
+def test_of_a_build_that_stands_in_the_reason_is_said_beside_the_size(lock: Lock) -> None:
+    venv = replace(venv_of(VenvState.ABSENT, lock), note="This is the CUDA build: no other.")
+    error = missing_error([venv, venv])
+    assert error.message.endswith(" to fetch). This is the CUDA build: no other")
+    assert error.details["note"] == "This is the CUDA build: no other."
+    # The line of a run in the queue has no room for it.
+    assert "CUDA" not in waiting_for_somebody([venv], "01RUN")
 
 
 def test_more_than_was_agreed_to_is_refused_with_both_figures(lock: Lock) -> None:

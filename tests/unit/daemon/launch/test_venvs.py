@@ -39,6 +39,7 @@ class Venvs:
     def __init__(self, **states: VenvState) -> None:
         self.states = states
         self.lock: Lock | None = None
+        self.note = ""
 
     def resolve(self, need: VenvNeed, kept: Mapping[str, Lock] | None = None) -> ResolvedVenv:
         state = self.states[need.name]
@@ -47,7 +48,8 @@ class Venvs:
         if state is VenvState.PRESENT:
             return ResolvedVenv(need, state)
         path = Path(f"/venvs/{need.name}")
-        return ResolvedVenv(need, state, self.lock, path, f"{path}/bin/python")
+        python = f"{path}/bin/python"
+        return ResolvedVenv(need, state, self.lock, path, python, note=self.note)
 
     def mark_used(self, path: Path) -> None:
         raise AssertionError("nothing is launched")
@@ -109,6 +111,23 @@ def test_a_bundle_that_cannot_be_had_keeps_nobody_from_running_who_lacks_nothing
     command = placed(lock, lacking, {}, learner=VenvState.UNAVAILABLE)
     assert [venv.name for venv in command.missing] == ["learner"]
     assert command.python == OURS
+
+
+def test_a_build_that_stands_in_is_needed_only_by_a_worker_that_lacks_something(
+    lock: Lock,
+) -> None:
+    venvs = Venvs(learner=VenvState.ABSENT)
+    venvs.lock, venvs.note = lock, "This is the larger build."
+    lacking = command_of(readiness=(CheckResult("torch", False, "missing"),))
+    ready = command_of(readiness=(CheckResult("torch", True, "found"),))
+    config = config_of()
+    assert in_venvs(ready, config, Workers(), venvs).missing == ()
+    for command in (lacking, command_of()):  # nobody knows what that one lacks
+        missing = in_venvs(command, config, Workers(), venvs).missing
+        assert [venv.note for venv in missing] == ["This is the larger build."]
+    # Where somebody has installed it, it is used.
+    venvs.states["learner"] = VenvState.INSTALLED
+    assert in_venvs(ready, config, Workers(), venvs).python == "/venvs/learner/bin/python"
 
 
 def test_a_program_of_another_venv_gets_its_interpreter(lock: Lock) -> None:

@@ -159,3 +159,12 @@ def test_a_tidying_up_names_what_goes() -> None:
     assert plan.title == "Remove 6 venvs that nothing needs any more?"
     assert dict(plan.rows)["Freed"] == "3.0 GB"
     assert dict(plan.rows)["Removed"].endswith("A, B, C, D and 2 more")
+
+
+def test_a_build_that_stands_in_says_why_on_its_card_and_beside_its_size() -> None:
+    note = "This is the CUDA build: there is no other."
+    stand_in = info("learner", note=note, hint="`mosaic bundles install learner`")
+    assert card_of(stand_in).advice == note
+    plan = install_plan(stand_in, "/venvs")
+    assert plan.note == note and "212 MB" in dict(plan.rows)["Fetched"]
+    assert plan.request is not None and plan.request.most_bytes == 212 * MB

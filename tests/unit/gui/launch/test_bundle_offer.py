@@ -58,3 +58,9 @@ def test_hostile_values() -> None:
     assert len(found.text) < 120 and "10.0 TB" in found.text and found.most_bytes == 10**13
     assert offer(info(fetch_bytes=0)).text == "ALE/Pong-v5 needs The learner."
     assert SIX_PARTS in offer(info(SIX_PARTS, title="")).text
+
+
+def test_a_build_that_stands_in_says_why() -> None:
+    note = "This is the CUDA build: there is no other."
+    found = offer(info("a", title="A", note=note), info("b", title="B", note=note))
+    assert found.advice == note and found.most_bytes == 424 * MB and found.is_possible

@@ -59,7 +59,7 @@ def card_of(info: VenvInfo, now: float | None = None) -> CardText:
         facts=_facts(info, now),
         problem=_ended(problem),  # it may begin with the name of a package
         # A command for a terminal is no use beside a button that does the same.
-        advice="" if advice.startswith(_COMMAND) else sentence(advice),
+        advice=info.note if advice.startswith(_COMMAND) else sentence(advice) or info.note,
         path=info.path if info.state in (VenvState.INSTALLED, VenvState.BROKEN) else "",
         actions=_actions(info, failed),
         progress=progress if info.state is VenvState.INSTALLING else None,

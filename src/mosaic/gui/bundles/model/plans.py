@@ -13,7 +13,7 @@ from mosaic.gui.bundles.model.rows import one_line
 
 _FEWEST_BUILDS = 2
 _MOST_NAMES, _LONGEST_NAME = 4, 72
-_SOURCE = "from the package index that pip uses on this machine"
+_SOURCE = "from the package index that pip uses here, or the bundle's own"
 
 
 class BuildChoice(NamedTuple):
@@ -64,6 +64,7 @@ def install_plan(info: VenvInfo, folder: str, *, is_one_of_several: bool = False
         title=f"Install {_name(info)}?",
         rows=tuple(rows),
         yes=f"Install {size(info.fetch_bytes)}" if info.fetch_bytes else "Install",
+        note=info.note,
         request=InstallRequest(
             info.name,
             info.accelerator if is_one_of_several else None,

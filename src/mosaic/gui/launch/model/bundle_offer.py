@@ -64,7 +64,8 @@ def offer_of(missing: Sequence[VenvInfo], subject: str) -> BundleOffer | None:
     if first.state is VenvState.BROKEN:
         what = f"{names} is damaged and has to be installed again"
     fetched = f" ({size(to_fetch)})" if to_fetch else ""
-    return BundleOffer(f"{what}{fetched}.", button=INSTALL, most_bytes=to_fetch, name=first.name)
+    notes = " ".join(dict.fromkeys(item.note for item in missing if item.note))
+    return BundleOffer(f"{what}{fetched}.", notes, INSTALL, most_bytes=to_fetch, name=first.name)
 
 
 def _title(info: VenvInfo) -> str:
