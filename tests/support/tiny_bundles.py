@@ -27,6 +27,8 @@ class Config:
     game: str = option("none", help="what is played")
     seed: int = option(0, help="the same seed gives the same run")
     until: str = option("", help="goes on until there is such a file")
+    tool: str = option("none", help="a program of another venv")
+    tool_python: str = option("", help="its interpreter")
 
 
 def get_worker_metadata():
@@ -37,6 +39,7 @@ def get_worker_metadata():
         bundle_rules=(
             BundleRule("learner"),
             BundleRule("games", field="game", patterns=("maze*",)),
+            BundleRule("tools", python_field="tool_python", where={"tool": "hammer"}),
         ),
     )
 

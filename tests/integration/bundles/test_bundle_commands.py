@@ -39,11 +39,13 @@ class Commands:
     def __init__(self, daemon: DaemonHarness, capsys: pytest.CaptureFixture[str]) -> None:
         self.daemon = daemon
         self._capsys = capsys
+        self.err = ""  # what the last one said on standard error
 
     def __call__(self, *words: str, status: int = 0) -> str:
         """Standard output; with another status, of standard error as well."""
         found = main(["--home", str(self.daemon.home.root), *words])
         out, err = self._capsys.readouterr()
+        self.err = err
         assert found == status, f"{words}: {found}\n{out}\n{err}"
         assert "\x1b" not in out + err
         return out + err if status else out
@@ -68,7 +70,9 @@ def mosaic(
     alpha = make_wheel(index.folder, "alpha", ballast=BALLAST)
     games = make_wheel(index.folder, "mazes")
     installed = tmp_path / "site"
-    write_bundles(installed, {"learner": [alpha], "learner+games": [alpha, games]})
+    hammer = make_wheel(index.folder, "hammer")
+    bundles = {"learner": [alpha], "learner+games": [alpha, games], "tools": [hammer]}
+    write_bundles(installed, bundles)
     settings = {"PIP_INDEX_URL": index.url, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     settings["PIP_CONFIG_FILE"] = os.devnull
     settings["UV_CACHE_DIR"] = str(tmp_path / "uv-cache")
@@ -291,6 +295,39 @@ def test_a_larger_venv_stays_while_a_run_uses_it(mosaic: Commands, tmp_path: Pat
     until.touch()
     assert mosaic.daemon.wait_over(run_id).outcome is Outcome.SUCCEEDED
     assert "removed learner+games" in mosaic("bundles", "remove", "learner+games")
+
+
+def test_the_venv_of_a_program_is_told_beside_that_of_its_worker(
+    mosaic: Commands, tmp_path: Path
+) -> None:
+    run = mosaic.json("run", WORKER, "--set", "tool=hammer", "--seed", "1", "--install")
+    run_id, home = run["run_id"], mosaic.daemon.home
+    assert run["manifest"]["bundle"]["name"] == "learner"
+    (other,) = run["manifest"]["other_bundles"]
+    (info,) = mosaic.daemon.client.bundles(["tools"])
+    assert (other["name"], other["lock_hash"]) == ("tools", info.lock_hash)
+    assert other["interpreter"] == f"{info.path}/bin/python"
+    assert (other["accelerator"], other["python"]) == (info.accelerator, info.python)
+    assert "# bundle: tools" in home.run(run_id).bundle_locks[1].read_text()
+
+    words = f"tools, CPU, Python {info.python}, lock {info.lock_hash[:12]}"
+    assert words in mosaic("show", run_id)
+    assert mosaic.json("show", run_id)["manifest"]["other_bundles"] == [other]
+    mosaic("reproduce", run_id, "--dry-run")
+    assert words in mosaic.err
+    assert mosaic.json("reproduce", run_id, "--dry-run")["found"]["program's bundle"] == words
+    mosaic("archive", run_id, "--out", str(tmp_path / "run.zip"))
+    mosaic("delete", run_id, "--for-good", "--yes")
+    mosaic("import", str(tmp_path / "run.zip"))
+    assert words in mosaic("show", run_id)
+
+    # One that older versions have written says nothing of it.
+    path = home.run(run_id).manifest
+    older = json.loads(path.read_text())
+    del older["other_bundles"]
+    path.write_text(json.dumps(older))
+    shown = mosaic("show", run_id)
+    assert "learner, CPU" in shown and "program's bundle" not in shown
 
 
 # What there is instead of what suits this machine

@@ -35,6 +35,7 @@ class ResolvedVenv:
     python: str = ""
     # What it would be made from, or was.
     interpreter: str = ""
+    python_version: str = ""
     # Why it cannot be had, or cannot be used as it is.
     problem: BundleError | None = None
     # Its lock was kept with a run, and is none of this installation's.
@@ -177,7 +178,8 @@ class VenvResolver:
             return ResolvedVenv(need, VenvState.UNAVAILABLE, lock=lock, problem=error)
         path = self.store.path_of(lock, version)
         python = str(python_of(path))
-        return ResolvedVenv(need, self.store.state(path), lock, path, python, interpreter)
+        state = self.store.state(path)
+        return ResolvedVenv(need, state, lock, path, python, interpreter, version)
 
     def _interpreter_for(self, lock: Lock) -> tuple[str, str]:
         """Our own where its version is the one of the lock, else one that is installed here."""
