@@ -17,6 +17,7 @@ from mosaic.contracts.run_record import Progress, RunRecord
 from mosaic.contracts.run_state import RunState
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.application import Application
+from mosaic.gui.game_info.tab import GameView
 from mosaic.gui.launch.panel import LaunchPanel
 from mosaic.gui.live.model.situation import Offer
 from mosaic.gui.live.page import LivePage
@@ -105,6 +106,10 @@ def offered(qtbot: QtBot, application: Application, panel: LaunchPanel) -> Launc
     return panel
 
 
+def usable(daemon: SampleDaemon) -> set[str]:
+    return {item.name for item in daemon.infos if item.is_usable}
+
+
 def agreements(daemon: SampleDaemon) -> list[dict[str, object]]:
     return [item for item in daemon.submissions if not item["dry_run"]]
 
@@ -143,6 +148,33 @@ def test_an_environment_that_needs_nothing_more_has_no_offer(
     application.state.choose_environment("CartPole-v1")
     qtbot.waitUntil(offered.footer.button.isEnabled, timeout=WAIT_MS)
     assert not offered.bundle_card.isVisible()
+
+
+def test_what_a_larger_bundle_holds_is_not_said_to_be_missing(
+    qtbot: QtBot, application: Application, offered: LaunchPanel, daemon: SampleDaemon
+) -> None:
+    """Pong was installed; CartPole needs less of the same."""
+    state, card = application.state, offered.bundle_card
+    lacking = [
+        dataclasses.replace(item, install_command='pip install "x"') for item in state.environments
+    ]
+    state.set_catalogue(state.algorithms, lacking)
+    state.choose_environment("CartPole-v1")
+    daemon.state("learner", state=VenvState.ABSENT)
+    daemon.needs = lambda _: [] if "learner+atari" in usable(daemon) else [info("learner")]
+    application.workbench.bundles.refresh()
+    qtbot.waitUntil(lambda: "Single-file learners (212 MB)" in card.text.text(), timeout=WAIT_MS)
+    assert offered.roster.row("cleanrl").entry.word == "to install"
+    view = GameView(application.workbench)
+    qtbot.addWidget(view)
+    view.show_environment("CartPole-v1")
+    qtbot.waitUntil(lambda: "not installed yet" in view.missing.text, timeout=WAIT_MS)
+    daemon.state("learner+atari", state=VenvState.INSTALLED)
+    application.workbench.bundles.refresh()
+    qtbot.waitUntil(lambda: view.missing.text == "", timeout=WAIT_MS)
+    assert offered.roster.row("cleanrl").entry.word == "ready"
+    qtbot.waitUntil(offered.footer.button.isEnabled, timeout=WAIT_MS)
+    assert not card.isVisible()
 
 
 def test_the_daemon_is_asked_once_for_each_thing_that_is_missing(

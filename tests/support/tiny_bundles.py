@@ -14,7 +14,9 @@ WORKER = "tiny_worker"
 _WORKER = '''
 """Says what the package of its bundle is called."""
 
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from mosaic.contracts.bundles import BundleRule
 from mosaic.worker import WorkerCapabilities, WorkerMetadata, config_schema, option, worker_main
@@ -24,6 +26,9 @@ from mosaic.worker import WorkerCapabilities, WorkerMetadata, config_schema, opt
 class Config:
     game: str = option("none", help="what is played")
     seed: int = option(0, help="the same seed gives the same run")
+    until: str = option("", help="goes on until there is such a file")
+    tool: str = option("none", help="a program of another venv")
+    tool_python: str = option("", help="its interpreter")
 
 
 def get_worker_metadata():
@@ -34,6 +39,7 @@ def get_worker_metadata():
         bundle_rules=(
             BundleRule("learner"),
             BundleRule("games", field="game", patterns=("maze*",)),
+            BundleRule("tools", python_field="tool_python", where={"tool": "hammer"}),
         ),
     )
 
@@ -42,6 +48,8 @@ def train(run):
     import alpha
 
     run.metric("version", float(alpha.VERSION), step=run.config.seed)
+    while run.config.until and not Path(run.config.until).exists() and not run.should_stop():
+        time.sleep(0.02)
 
 '''
 

@@ -107,6 +107,10 @@ class VenvStore:
             if not path.name.startswith(".") and not path.name.endswith(suffixes) and path.is_dir()
         )
 
+    def names(self) -> list[str]:
+        """Of all that are there, whatever became of them."""
+        return sorted({_name_of(path) for path in self.paths()})
+
     def state(self, path: Path) -> VenvState:
         return _look(path).state
 

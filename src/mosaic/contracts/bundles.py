@@ -210,6 +210,13 @@ def joined_name(bundles: Iterable[str]) -> str:
     return JOINT.join([first, *sorted(others)])
 
 
+def holds(name: str, needed: str) -> bool:
+    """Whether a venv of this name has all that one of the other name has: the same worker's
+    packages, and those of each of its add-ons."""
+    names, wanted = split_name(name), split_name(needed)
+    return bool(wanted) and names[:1] == wanted[:1] and set(wanted) <= set(names)
+
+
 def split_name(name: str) -> tuple[str, ...]:
     """Empty when it cannot be the name of anything: names become parts of paths."""
     parts = tuple(name.split(JOINT))

@@ -79,6 +79,9 @@ class AnalyticsManifest:
     # The file with the figures of an evaluation, relative to the run's directory.
     evaluation_path: str = ""
     bundle: DependencyBundle = DependencyBundle()
+    # Venvs of programs that the worker ran in others than its own: name, lock, builds, Python and
+    # interpreter; nobody looked at the packages in them. Older manifests have none.
+    other_bundles: tuple[DependencyBundle, ...] = ()
     notes: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -92,6 +95,9 @@ class AnalyticsManifest:
         values["tensorboard"] = TensorBoardArtifact(**values.get("tensorboard", {}))
         values["wandb"] = WandbArtifact(**values.get("wandb", {}))
         values["bundle"] = DependencyBundle(**values.get("bundle", {}))
+        values["other_bundles"] = tuple(
+            DependencyBundle(**entry) for entry in values.get("other_bundles", ())
+        )
         values["checkpoints"] = tuple(
             CheckpointEntry(**entry) for entry in values.get("checkpoints", ())
         )

@@ -7,6 +7,7 @@ runs/<RUN>/
   logs/<worker>.stdout.log  logs/<worker>.stderr.log
   analytics.json
   bundle-lock.txt           what the worker's venv was made from, where it has one
+  bundle-lock-2.txt …       the same of programs that it runs in other venvs
   install.json              what may be installed for it while it waits
   recordings/attempt-<n>.rec  actions and keyframes, to simulate episodes again
   attempts/<n>/             one folder per attempt, owned by that attempt's run host
@@ -75,6 +76,13 @@ class RunFiles(NamedTuple):
     @property
     def bundle_lock(self) -> Path:
         return self.directory / "bundle-lock.txt"
+
+    @property
+    def bundle_locks(self) -> tuple[Path, ...]:
+        """The same, followed by those of the few programs that a worker may run elsewhere."""
+        first = self.bundle_lock
+        more = (first.with_name(f"{first.stem}-{number}.txt") for number in range(2, 6))
+        return (first, *more)
 
     @property
     def install_agreement(self) -> Path:

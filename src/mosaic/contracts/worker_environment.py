@@ -20,8 +20,10 @@ FASTLANE_SEGMENT = "MOSAIC_FASTLANE_SEGMENT"
 # For workers that speak gRPC themselves: the daemon's address and this attempt's token.
 TRAINER_ADDRESS = "MOSAIC_TRAINER_ADDRESS"
 TOKEN_FILE = "MOSAIC_TOKEN_FILE"
-# What its venv, or that of the program it runs, was made from; absent where there is none.
+# What its venv was made from; absent where it runs beside MOSAIC.
 BUNDLE = "MOSAIC_BUNDLE"
 BUNDLE_LOCK = "MOSAIC_BUNDLE_LOCK"
 BUNDLE_ACCELERATOR = "MOSAIC_BUNDLE_ACCELERATOR"
 BUNDLE_PYTHON = "MOSAIC_BUNDLE_PYTHON"  # its interpreter
+# A JSON list about the venvs of programs that it runs, as in `other_bundles` of analytics.json.
+OTHER_BUNDLES = "MOSAIC_OTHER_BUNDLES"

@@ -12,13 +12,15 @@ from mosaic.contracts.bundles import (
     VenvInfo,
     VenvState,
 )
-from mosaic.contracts.manifest import AnalyticsManifest
+from mosaic.contracts.manifest import AnalyticsManifest, DependencyBundle
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import CorruptStoreError
 from mosaic.front.human import amount, duration, size
 
 # Of a hash, as people see it.
 SHOWN_HASH = 12
+# Of the venv of a program that a worker runs elsewhere, wherever a run's own is named.
+PROGRAM_BUNDLE = "program's bundle"
 
 _ACCELERATOR_WORDS = {Accelerator.CPU: "CPU", Accelerator.CUDA: "CUDA", Accelerator.ROCM: "ROCm"}
 # What is said of each phase before the package that it is about.
@@ -102,13 +104,32 @@ def _to_fetch(info: VenvInfo) -> str:
 
 def run_bundle_words(record: RunRecord) -> str:
     """What a run had: `learner+atari, CPU, lock 3f2a91c0d1e2`; empty beside MOSAIC itself."""
+    manifest = _manifest(record)
+    return "" if manifest is None else _bundle_words(manifest.bundle)
+
+
+def program_bundle_words(record: RunRecord) -> str:
+    """The same of a program that its worker ran in another venv; empty where there was none."""
+    manifest = _manifest(record)
+    return "" if manifest is None else other_bundle_words(manifest)
+
+
+def other_bundle_words(manifest: AnalyticsManifest) -> str:
+    return "; ".join(filter(None, map(_bundle_words, manifest.other_bundles)))
+
+
+def _manifest(record: RunRecord) -> AnalyticsManifest | None:
     try:
-        bundle = AnalyticsManifest.from_dict(record.manifest).bundle
+        return AnalyticsManifest.from_dict(record.manifest)
     except CorruptStoreError:  # what a worker, or an archive, has written
-        return ""
+        return None
+
+
+def _bundle_words(bundle: DependencyBundle) -> str:
     if not bundle.name:
         return ""
-    parts = [bundle.name, bundle.accelerator.upper(), f"Python {bundle.python}"]
+    parts = [bundle.name, bundle.accelerator.upper()]
+    parts.append(f"Python {bundle.python}" if bundle.python else "")
     parts.append(f"lock {bundle.lock_hash[:SHOWN_HASH]}" if bundle.lock_hash else "")
     return ", ".join(part for part in parts if part)
 

@@ -19,7 +19,7 @@ from mosaic.contracts.run_record import Origin, RunRecord
 from mosaic.contracts.run_state import Outcome
 from mosaic.contracts.secrets import referenced_names
 from mosaic.errors import ConfigError, CorruptStoreError
-from mosaic.front.bundle_words import SHOWN_HASH
+from mosaic.front.bundle_words import PROGRAM_BUNDLE, SHOWN_HASH, other_bundle_words
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,20 @@ def reproduce(
 ) -> Reproduction:
     """`record` has to have its config; `environment`: variables whose values are not stored."""
     document = _document(record, name, environment or {})
-    bundle = _manifest(record).bundle
+    manifest = _manifest(record)
+    bundle = manifest.bundle
     settings = worker_settings(record.config)
     found = (
         *_bundle_words(bundle),
+        (PROGRAM_BUNDLE, other_bundle_words(manifest)),
         ("worker", " ".join(part for part in (bundle.distribution, bundle.version) if part)),
         ("config", f"SHA-256 {_config_digest(record.config)}"),
         ("seed", str(settings["seed"]) if settings.get("seed") is not None else "none"),
     )
-    differences = (*_other_packages(record, bundle, here), *_other_circumstances(record, settings))
+    differences = (
+        *_other_packages(record, manifest, here),
+        *_other_circumstances(record, settings),
+    )
     return Reproduction(document, tuple(item for item in found if item[1]), differences)
 
 
@@ -124,16 +129,21 @@ def _config_digest(config: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:SHOWN_HASH]
 
 
-def _other_packages(record: RunRecord, bundle: DependencyBundle, here: Here) -> list[str]:
+def _other_packages(record: RunRecord, manifest: AnalyticsManifest, here: Here) -> list[str]:
+    bundle = manifest.bundle
     if not bundle.python and not bundle.packages:
         return ["the run has not said what it ran on, so that nothing can be compared"]
     found = []
     if here.is_known and bundle.python and bundle.python != here.python:
         found.append(f"Python was {bundle.python}, and is {here.python} here")
+    found += _lost_locks(record, manifest)
     if bundle.name:
-        return [*found, *_lost_lock(record, bundle)]
+        return found
     if not here.is_known:
-        return ["it had no bundle, and what is installed where the daemon runs is not known here"]
+        return [
+            *found,
+            "it had no bundle, and what is installed where the daemon runs is not known here",
+        ]
     packages = {bundle.distribution: bundle.version, **bundle.packages}
     for package, version in sorted(packages.items()):
         now = here.version_of(package) if package else version
@@ -143,11 +153,16 @@ def _other_packages(record: RunRecord, bundle: DependencyBundle, here: Here) -> 
     return found
 
 
-def _lost_lock(record: RunRecord, bundle: DependencyBundle) -> list[str]:
+def _lost_locks(record: RunRecord, manifest: AnalyticsManifest) -> list[str]:
     folder = Path(record.paths.get("run_directory", ""))
-    if not record.paths or not folder.is_dir() or RunFiles(folder).bundle_lock.is_file():
+    if not record.paths or not folder.is_dir():
         return []
-    return [f"the lock of {bundle.name} was not kept with it, so that today's is used"]
+    names = [item.name for item in (manifest.bundle, *manifest.other_bundles) if item.name]
+    return [
+        f"the lock of {name} was not kept with it, so that today's is used"
+        for name, path in zip(names, RunFiles(folder).bundle_locks, strict=False)
+        if not path.is_file()
+    ]
 
 
 def _other_circumstances(record: RunRecord, settings: Mapping[str, Any]) -> list[str]:

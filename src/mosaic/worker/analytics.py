@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import json
 import math
 import os
 import re
@@ -60,6 +61,7 @@ def write_manifest(
     videos: tuple[str, ...] | None = None,
     evaluation_path: str | None = None,
     bundle: DependencyBundle | None = None,
+    other_bundles: tuple[DependencyBundle, ...] | None = None,
     notes: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> AnalyticsManifest | None:
@@ -73,6 +75,7 @@ def write_manifest(
         "videos": videos,
         "evaluation_path": evaluation_path,
         "bundle": bundle,
+        "other_bundles": other_bundles,
         "notes": notes,
     }
     changes = {name: value for name, value in given.items() if value is not None}
@@ -177,6 +180,15 @@ def dependency_bundle(module: str, capabilities: WorkerCapabilities) -> Dependen
         accelerator=os.environ.get(worker_environment.BUNDLE_ACCELERATOR, ""),
         interpreter=os.environ.get(worker_environment.BUNDLE_PYTHON, sys.executable),
     )
+
+
+def other_bundles() -> tuple[DependencyBundle, ...]:
+    """Of the programs that are run in venvs of their own, as the daemon has placed them."""
+    try:
+        told = json.loads(os.environ.get(worker_environment.OTHER_BUNDLES, "[]"))
+        return tuple(DependencyBundle(**entry) for entry in told)
+    except (ValueError, TypeError):  # of a daemon that is newer
+        return ()
 
 
 def main_requirements(requirements: Iterable[str], worker_type: str) -> list[str]:

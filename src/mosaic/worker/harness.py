@@ -20,7 +20,7 @@ from mosaic.contracts.events import EventType
 from mosaic.contracts.manifest import RuntimeSummary
 from mosaic.errors import MosaicError, ProgramError, RequestError, WorkerError
 from mosaic.logs import JsonLines
-from mosaic.worker.analytics import dependency_bundle, write_manifest
+from mosaic.worker.analytics import dependency_bundle, other_bundles, write_manifest
 from mosaic.worker.assignment import Assignment, read_assignment
 from mosaic.worker.command_line import (
     Shortcut,
@@ -197,7 +197,13 @@ class _Launch(Generic[ConfigType]):
             config, findings = self.build(data)
             run.start(config, masked(config_to_dict(config)), findings)
             bundle = dependency_bundle(module_name(self.train), self.capabilities)
-            write_manifest(run, status="running", attempt=run.attempt, bundle=bundle)
+            write_manifest(
+                run,
+                status="running",
+                attempt=run.attempt,
+                bundle=bundle,
+                other_bundles=other_bundles(),
+            )
             self.train(run)
         except KeyboardInterrupt:
             payload = {"reason": "sigint", "exit_code": EXIT_INTERRUPTED}

@@ -15,7 +15,7 @@ import pytest
 from mosaic.bundles.accelerators import accelerator_here, stand_ins
 from mosaic.cli.main import main
 from mosaic.contracts.bundles import InstallRequest, VenvState
-from mosaic.contracts.run_state import Outcome
+from mosaic.contracts.run_state import Outcome, RunState
 from mosaic.errors import BundleError
 from tests.daemon_harness import DaemonHarness, run_document, running_daemon
 from tests.integration.pseudo_terminal import pseudo_terminal
@@ -39,11 +39,13 @@ class Commands:
     def __init__(self, daemon: DaemonHarness, capsys: pytest.CaptureFixture[str]) -> None:
         self.daemon = daemon
         self._capsys = capsys
+        self.err = ""  # what the last one said on standard error
 
     def __call__(self, *words: str, status: int = 0) -> str:
         """Standard output; with another status, of standard error as well."""
         found = main(["--home", str(self.daemon.home.root), *words])
         out, err = self._capsys.readouterr()
+        self.err = err
         assert found == status, f"{words}: {found}\n{out}\n{err}"
         assert "\x1b" not in out + err
         return out + err if status else out
@@ -68,7 +70,9 @@ def mosaic(
     alpha = make_wheel(index.folder, "alpha", ballast=BALLAST)
     games = make_wheel(index.folder, "mazes")
     installed = tmp_path / "site"
-    write_bundles(installed, {"learner": [alpha], "learner+games": [alpha, games]})
+    hammer = make_wheel(index.folder, "hammer")
+    bundles = {"learner": [alpha], "learner+games": [alpha, games], "tools": [hammer]}
+    write_bundles(installed, bundles)
     settings = {"PIP_INDEX_URL": index.url, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     settings["PIP_CONFIG_FILE"] = os.devnull
     settings["UV_CACHE_DIR"] = str(tmp_path / "uv-cache")
@@ -238,6 +242,92 @@ def test_a_run_is_reproduced_with_the_packages_it_had(
     refused = mosaic("reproduce", first["run_id"], "--install", status=5)
     assert f"installs: learner, 1 packages (lock {then['lock_hash']})" in refused
     assert mosaic.state("learner") is VenvState.ABSENT
+
+
+def test_a_larger_venv_serves_a_run_that_needs_less_of_it(
+    mosaic: Commands, index: WheelIndex, tmp_path: Path
+) -> None:
+    """What it ran in is recorded, protected, and found again when it is gone."""
+    maze = mosaic.json("run", WORKER, "--set", "game=maze1", "--install")
+    assert maze["manifest"]["bundle"]["name"] == "learner+games"
+    assert "not installed" not in mosaic("run", WORKER, "--dry-run")
+    first = mosaic.json("run", WORKER, "--seed", "3")
+    then = first["manifest"]["bundle"]
+    assert then == maze["manifest"]["bundle"]
+    assert "learner+games" in mosaic("show", first["run_id"])
+    kept = mosaic.daemon.home.run(first["run_id"]).bundle_lock.read_text()
+    assert "# bundle: learner+games" in kept
+    # Bundles are spoken of one by one.
+    assert mosaic.state("learner") is VenvState.ABSENT
+    assert "not installed" in mosaic("bundles", "where", "learner", status=6)
+    assert "nothing to delete" in mosaic("bundles", "prune")
+
+    # Meanwhile there are new versions, and the venv is gone.
+    mosaic("bundles", "remove", "learner+games")
+    newer = make_wheel(index.folder, "alpha", "2.0")
+    games = make_wheel(index.folder, "mazes", "2.0")
+    write_bundles(tmp_path / "site", {"learner": [newer], "learner+games": [newer, games]})
+    again = mosaic("reproduce", first["run_id"], "--install")
+    assert "every metric is the same" in again
+    second = mosaic.daemon.client.find_run("latest")
+    assert second.manifest["bundle"]["lock_hash"] == then["lock_hash"]
+    # It is none of this installation's any more, and serves no other run.
+    assert "`mosaic bundles install learner`" in mosaic("run", WORKER, status=6)
+    mosaic("bundles", "install", "learner")
+    assert mosaic.json("run", WORKER)["manifest"]["bundle"]["name"] == "learner"
+
+
+def test_a_larger_venv_stays_while_a_run_uses_it(mosaic: Commands, tmp_path: Path) -> None:
+    mosaic("bundles", "install", "learner+games")
+    until = tmp_path / "over"
+    run_id = mosaic("run", WORKER, "--set", f"until={until}", "--detach").strip()
+    wait_until(
+        lambda: mosaic.daemon.client.get_run(run_id).state is RunState.EXEC, what="it to run"
+    )
+    assert "in use by a run" in mosaic("bundles", "remove", "learner+games", status=6)
+    mosaic.daemon.kill()  # the next daemon knows it as well
+    mosaic.daemon.start()
+    assert "in use by a run" in mosaic("bundles", "remove", "learner+games", status=6)
+    # Beside it, the smaller one can be had; the run that goes on keeps what it has.
+    assert "learner installed in" in mosaic("bundles", "install", "learner")
+    assert "in use by a run" in mosaic("bundles", "remove", "learner+games", status=6)
+    assert "removed learner" in mosaic("bundles", "remove", "learner")
+    until.touch()
+    assert mosaic.daemon.wait_over(run_id).outcome is Outcome.SUCCEEDED
+    assert "removed learner+games" in mosaic("bundles", "remove", "learner+games")
+
+
+def test_the_venv_of_a_program_is_told_beside_that_of_its_worker(
+    mosaic: Commands, tmp_path: Path
+) -> None:
+    run = mosaic.json("run", WORKER, "--set", "tool=hammer", "--seed", "1", "--install")
+    run_id, home = run["run_id"], mosaic.daemon.home
+    assert run["manifest"]["bundle"]["name"] == "learner"
+    (other,) = run["manifest"]["other_bundles"]
+    (info,) = mosaic.daemon.client.bundles(["tools"])
+    assert (other["name"], other["lock_hash"]) == ("tools", info.lock_hash)
+    assert other["interpreter"] == f"{info.path}/bin/python"
+    assert (other["accelerator"], other["python"]) == (info.accelerator, info.python)
+    assert "# bundle: tools" in home.run(run_id).bundle_locks[1].read_text()
+
+    words = f"tools, CPU, Python {info.python}, lock {info.lock_hash[:12]}"
+    assert words in mosaic("show", run_id)
+    assert mosaic.json("show", run_id)["manifest"]["other_bundles"] == [other]
+    mosaic("reproduce", run_id, "--dry-run")
+    assert words in mosaic.err
+    assert mosaic.json("reproduce", run_id, "--dry-run")["found"]["program's bundle"] == words
+    mosaic("archive", run_id, "--out", str(tmp_path / "run.zip"))
+    mosaic("delete", run_id, "--for-good", "--yes")
+    mosaic("import", str(tmp_path / "run.zip"))
+    assert words in mosaic("show", run_id)
+
+    # One that older versions have written says nothing of it.
+    path = home.run(run_id).manifest
+    older = json.loads(path.read_text())
+    del older["other_bundles"]
+    path.write_text(json.dumps(older))
+    shown = mosaic("show", run_id)
+    assert "learner, CPU" in shown and "program's bundle" not in shown
 
 
 # What there is instead of what suits this machine

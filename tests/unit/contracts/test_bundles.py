@@ -9,6 +9,7 @@ from mosaic.contracts.bundles import (
     InstallPhase,
     InstallProgress,
     VenvNeed,
+    holds,
     joined_name,
     needed_venvs,
     split_name,
@@ -78,3 +79,22 @@ def test_progress_survives_the_way_to_another_process() -> None:
     progress = InstallProgress(InstallPhase.FETCHING, "torch", 5, 10, 0.613)
     assert InstallProgress.from_dict(progress.to_dict()) == progress
     assert progress.percent == "61 %" and not progress.is_over
+
+
+@pytest.mark.parametrize(
+    ("name", "needed", "is_held"),
+    [
+        ("learner+atari", "learner", True),
+        ("learner+atari+video", "learner+video", True),
+        ("learner", "learner", True),
+        ("learner+atari", "learner+video", False),
+        ("learners+atari", "learner", False),
+        ("other+learner", "learner", False),
+        ("learner+../x", "learner", False),
+        ("", "", False),
+    ],
+)
+def test_a_larger_venv_has_all_of_a_smaller_one_of_the_same_worker(
+    name: str, needed: str, is_held: bool
+) -> None:
+    assert holds(name, needed) is is_held

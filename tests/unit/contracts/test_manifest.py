@@ -37,6 +37,7 @@ WHOLE = AnalyticsManifest(
     videos=("videos/a.mp4",),
     evaluation_path="eval_summary.json",
     bundle=DependencyBundle("dist", "1.0", "3.11.7", {"torch": "2.0"}),
+    other_bundles=(DependencyBundle(name="scripts", lock_hash="ab", accelerator="cpu"),),
     notes="ünï",
     metadata={"any": [1, None, {"deep": True}]},
 )
@@ -73,6 +74,7 @@ def test_there_is_none_where_there_is_no_file(tmp_path: Path) -> None:
         ({"checkpoints": [{"path": "a", "step": 1}, {"path": "b", "step": 1.5}]}, "[1].step"),
         ({"videos": ["a", 1]}, "videos[1]"),
         ({"bundle": {"packages": {"torch": 2}}}, "bundle.packages.torch"),
+        ({"other_bundles": [{"name": 7}]}, "other_bundles[0].name"),
         ({"metadata": []}, "metadata"),
         ({"foreign": 1}, "foreign"),
         ({"manifest_version": MANIFEST_VERSION + 1}, "manifest_version"),

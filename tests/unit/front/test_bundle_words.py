@@ -23,6 +23,7 @@ from mosaic.front.bundle_words import (
     fetch_words,
     install_words,
     phase_words,
+    program_bundle_words,
     run_bundle_words,
     state_words,
     total_words,
@@ -135,8 +136,13 @@ def test_nobody_knows_how_long_what_stands_still_or_is_not_fetched_takes() -> No
     assert left.words(InstallProgress(InstallPhase.BUILDING, "", 50, 100)) == ""
 
 
-def run_with(bundle: object) -> RunRecord:
-    manifest = {"run_id": "01KATF461V3681NE4E0T3TX33Z", "worker_type": "w", "bundle": bundle}
+def run_with(bundle: object, *others: object) -> RunRecord:
+    manifest = {
+        "run_id": "01KATF461V3681NE4E0T3TX33Z",
+        "worker_type": "w",
+        "bundle": bundle,
+        "other_bundles": list(others),
+    }
     return RunRecord(
         *("01KATF461V3681NE4E0T3TX33Z", "r", "w", RunState.TERM, None, 1, 0, 0.0, 0.0),
         manifest=manifest,
@@ -151,6 +157,15 @@ def test_a_run_says_which_venv_it_had() -> None:
 @pytest.mark.parametrize("bundle", [{}, {"python": "3.11.7"}, 7, {"name": 7}])
 def test_a_run_beside_mosaic_or_with_a_damaged_manifest_says_nothing(bundle: object) -> None:
     assert run_bundle_words(run_with(bundle)) == ""
+
+
+def test_a_run_says_which_venv_its_program_had() -> None:
+    scripts = {"name": "scripts", "lock_hash": "cd" * 32, "accelerator": "cpu", "python": "3.10.4"}
+    words = "scripts, CPU, Python 3.10.4, lock cdcdcdcdcdcd"
+    assert program_bundle_words(run_with({}, scripts)) == words
+    assert run_bundle_words(run_with({}, scripts)) == "", "its worker ran beside MOSAIC"
+    assert program_bundle_words(run_with({}, scripts, {"name": "more"})) == f"{words}; more"
+    assert program_bundle_words(run_with({})) == program_bundle_words(run_with({}, 7)) == ""
 
 
 def test_a_build_that_stands_in_says_why_beside_its_size() -> None:

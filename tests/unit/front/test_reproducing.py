@@ -144,6 +144,24 @@ def test_a_lock_that_was_not_kept_is_said(tmp_path: Path) -> None:
     assert changed(manifest=manifest(IN_VENV), paths=paths) == ()
 
 
+def test_the_venv_of_a_program_is_named_and_its_lock_is_missed(tmp_path: Path) -> None:
+    scripts = {"name": "scripts", "lock_hash": "cd" * 32, "accelerator": "cpu", "python": "3.10.4"}
+    words = "scripts, CPU, Python 3.10.4, lock cdcdcdcdcdcd"
+    paths = {"run_directory": str(tmp_path)}
+    for bundle, file in ((IN_VENV, "bundle-lock-2.txt"), (BUNDLE, "bundle-lock.txt")):
+        run = replace(RUN, manifest=manifest(bundle, other_bundles=[scripts]), paths=paths)
+        assert dict(reproduce(run, HERE).found)["program's bundle"] == words
+        assert any(
+            "lock of scripts was not kept" in one for one in reproduce(run, HERE).differences
+        )
+        (tmp_path / "bundle-lock.txt").touch()
+        (tmp_path / file).touch()
+        assert reproduce(run, HERE).differences == ()
+        for path in tmp_path.iterdir():
+            path.unlink()
+    assert "program's bundle" not in dict(reproduce(RUN, HERE).found)
+
+
 def test_nothing_is_compared_with_a_machine_that_is_not_this_one() -> None:
     far = replace(HERE, is_known=False)
     (difference,) = reproduce(RUN, far).differences

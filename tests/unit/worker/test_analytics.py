@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from importlib import metadata
 
+import pytest
+
+from mosaic.contracts import worker_environment
 from mosaic.contracts.capabilities import ReadinessCheck, WorkerCapabilities
-from mosaic.worker.analytics import dependency_bundle, main_requirements
+from mosaic.contracts.manifest import DependencyBundle
+from mosaic.worker.analytics import dependency_bundle, main_requirements, other_bundles
 
 REQUIREMENTS = [
     "grpcio>=1.85.1",
@@ -44,3 +49,19 @@ def test_an_installed_worker_has_its_distribution_and_versions() -> None:
 def test_a_worker_that_is_only_on_the_path_has_none() -> None:
     bundle = dependency_bundle("somebody.elses.worker", WorkerCapabilities("foreign"))
     assert (bundle.distribution, bundle.version, bundle.packages) == ("", "", {})
+
+
+def test_venvs_of_programs_are_those_that_the_daemon_has_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(worker_environment.OTHER_BUNDLES, raising=False)
+    assert other_bundles() == ()
+    told = [{"name": "scripts", "lock_hash": "ab", "accelerator": "cpu", "python": "3.10.4"}]
+    monkeypatch.setenv(worker_environment.OTHER_BUNDLES, json.dumps(told))
+    (found,) = other_bundles()
+    assert found == DependencyBundle(
+        name="scripts", lock_hash="ab", accelerator="cpu", python="3.10.4"
+    )
+    for nonsense in ("nonsense", "7", "[7]", '[{"of": "later"}]'):
+        monkeypatch.setenv(worker_environment.OTHER_BUNDLES, nonsense)
+        assert other_bundles() == ()

@@ -9,7 +9,7 @@ from mosaic.contracts.consent import reproduced_run
 from mosaic.contracts.metrics import MEAN_RETURN_NAME
 from mosaic.contracts.run_record import RunRecord
 from mosaic.contracts.run_state import Outcome, RunState
-from mosaic.front.bundle_words import run_bundle_words
+from mosaic.front.bundle_words import PROGRAM_BUNDLE, program_bundle_words, run_bundle_words
 from mosaic.front.human import age, count, decimal, duration, moment
 from mosaic.front.run_words import (
     elapsed_s,
@@ -90,6 +90,7 @@ def say_run(record: RunRecord) -> None:
             ("worker", record.worker),
             ("environment", record.env_id),
             ("bundle", run_bundle_words(record)),
+            (PROGRAM_BUNDLE, program_bundle_words(record)),
             ("reproduces", reproduced_run(record.config)),
             ("group", record.group),
             ("origin", origin_words(record)),

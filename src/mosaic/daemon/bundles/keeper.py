@@ -82,7 +82,7 @@ class BundleKeeper:
         here = {info.path: info for info in self.store.infos()}
         infos, told = [], set()
         for name in names or self._names():
-            venv = self.resolver.resolve(VenvNeed(name), accelerator=accelerator)
+            venv = self.resolver.exact(VenvNeed(name), accelerator)
             if names and venv.problem is not None and venv.lock is None:
                 shelf.check_name(name)  # raises where there is no such bundle
             if names and venv.state is VenvState.PRESENT:

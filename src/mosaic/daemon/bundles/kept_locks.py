@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from mosaic.bundles.locks import Lock, read_lock
@@ -31,7 +30,7 @@ class Agreement:
 def keep_locks(files: RunFiles, locks: Iterable[Lock]) -> None:
     """Those it has kept already stay as they are."""
     known = kept_locks(files)
-    free = (path for path in _names(files) if not path.exists())
+    free = (path for path in files.bundle_locks if not path.exists())
     for lock in locks:
         if lock.bundle not in known:
             atomic_write(next(free), lock.text.encode())
@@ -41,7 +40,7 @@ def kept_locks(files: RunFiles) -> dict[str, Lock]:
     """By the name of what was joined. They may come from an archive: nothing in them is trusted,
     and one that is damaged counts for nothing."""
     found: dict[str, Lock] = {}
-    for path in _names(files):
+    for path in files.bundle_locks:
         try:
             text = read_regular(path, MAX_DOCUMENT_BYTES).decode()
         except FileNotFoundError:
@@ -76,9 +75,3 @@ def kept_agreement(files: RunFiles) -> Agreement | None:
 
 def revoke_agreement(files: RunFiles) -> None:
     files.install_agreement.unlink(missing_ok=True)
-
-
-def _names(files: RunFiles) -> list[Path]:
-    """One for the worker's own venv, and few for those of programs that it runs."""
-    first = files.bundle_lock
-    return [first, *(first.with_name(f"{first.stem}-{number}.txt") for number in range(2, 6))]

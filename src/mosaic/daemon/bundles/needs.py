@@ -12,16 +12,20 @@ from pathlib import Path
 from mosaic.bundles.accelerators import stand_ins, why_instead
 from mosaic.bundles.locks import Lock
 from mosaic.bundles.venv_store import VenvStore, broken_problem, python_of, rebuild_hint
-from mosaic.contracts.bundles import Accelerator, VenvNeed, VenvState
+from mosaic.contracts.bundles import Accelerator, VenvNeed, VenvState, holds
 from mosaic.daemon.bundles.shelf import CachedShelf
 from mosaic.daemon.workers.interpreters import python_version, version_text
 from mosaic.errors import BundleError, InterpreterError
+
+# Longer names are none of ours; those of folders have an end.
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)
 class ResolvedVenv:
     """A need, and what there is to meet it."""
 
+    # Its name is that of the venv which meets it, and that may hold more than was needed.
     need: VenvNeed
     state: VenvState
     # Of the venv as it is, or as it would be; None where it is present, or cannot be had.
@@ -31,6 +35,7 @@ class ResolvedVenv:
     python: str = ""
     # What it would be made from, or was.
     interpreter: str = ""
+    python_version: str = ""
     # Why it cannot be had, or cannot be used as it is.
     problem: BundleError | None = None
     # Its lock was kept with a run, and is none of this installation's.
@@ -68,16 +73,20 @@ class VenvResolver:
         self.shelf = shelf
         self._find_program = find_program
 
-    def resolve(
-        self,
-        need: VenvNeed,
-        kept: Mapping[str, Lock] | None = None,
-        accelerator: Accelerator | None = None,
-    ) -> ResolvedVenv:
-        """`kept`: locks that are used instead of those of this installation."""
-        if kept and need.name in kept:
-            lock = kept[need.name]
-            return replace(self._of_lock(need, lock), is_foreign=not self._is_ours(lock))
+    def resolve(self, need: VenvNeed, kept: Mapping[str, Lock] | None = None) -> ResolvedVenv:
+        """What a run gets: its own venv, else the smallest installed one that holds all of it.
+
+        `kept`: locks that are used instead of those of this installation.
+        """
+        lock = _kept_lock(need.name, kept or {})
+        if lock is not None:
+            venv = self._of_lock(replace(need, name=lock.bundle), lock)
+            return replace(venv, is_foreign=not self._is_ours(lock))
+        found = self.exact(need)
+        return found if found.is_usable else self._larger(need) or found
+
+    def exact(self, need: VenvNeed, accelerator: Accelerator | None = None) -> ResolvedVenv:
+        """That bundle itself, as people speak of it: no other counts for it."""
         try:
             if self.shelf.is_present(need.name):
                 return ResolvedVenv(need, VenvState.PRESENT)
@@ -118,6 +127,33 @@ class VenvResolver:
                     return self.shelf.lock_of(name, item), why_instead(item, reason)
             raise
 
+    def _larger(self, need: VenvNeed) -> ResolvedVenv | None:
+        """An installed one with the same packages and others: of those with the builds that it
+        would have itself, the smallest."""
+        wanted, found = self._wanted_accelerator(need.name), []
+        for name in self.store.names():
+            if name == need.name or not holds(name, need.name):
+                continue
+            venv = self.exact(replace(need, name=name))
+            lock = venv.lock
+            if venv.state is VenvState.INSTALLED and lock and self._agrees(lock, need.name):
+                found.append((lock.accelerator is not wanted, lock.fetch_bytes, name, venv))
+        return min(found, key=lambda item: item[:3])[-1] if found else None
+
+    def _agrees(self, lock: Lock, name: str) -> bool:
+        """Whether it has what the lock of that name has, in the same versions."""
+        try:
+            smaller = self.shelf.lock_of(name, lock.accelerator)
+        except BundleError:
+            return True  # there is none that could say something else
+        return _versions(smaller) <= _versions(lock)
+
+    def _wanted_accelerator(self, name: str) -> Accelerator:
+        try:
+            return self._build(name, None)[0].accelerator
+        except BundleError:
+            return self.shelf.accelerator
+
     def _is_ours(self, lock: Lock) -> bool:
         try:
             return self.shelf.lock_of(lock.bundle, lock.accelerator).hash == lock.hash
@@ -142,7 +178,8 @@ class VenvResolver:
             return ResolvedVenv(need, VenvState.UNAVAILABLE, lock=lock, problem=error)
         path = self.store.path_of(lock, version)
         python = str(python_of(path))
-        return ResolvedVenv(need, self.store.state(path), lock, path, python, interpreter)
+        state = self.store.state(path)
+        return ResolvedVenv(need, state, lock, path, python, interpreter, version)
 
     def _interpreter_for(self, lock: Lock) -> tuple[str, str]:
         """Our own where its version is the one of the lock, else one that is installed here."""
@@ -162,6 +199,19 @@ class VenvResolver:
             hint=f"Install Python {lock.python}, so that `python{lock.python}` is found.",
             bundle=lock.bundle,
         )
+
+
+def _kept_lock(name: str, kept: Mapping[str, Lock]) -> Lock | None:
+    """The one of that name; else the smallest that a run with this need can have run by."""
+    larger = [
+        lock for known, lock in kept.items() if len(known) <= _LONGEST_NAME and holds(known, name)
+    ]
+    smallest = min(larger, key=lambda lock: (lock.fetch_bytes, lock.bundle), default=None)
+    return kept.get(name, smallest)
+
+
+def _versions(lock: Lock) -> set[tuple[str, str]]:
+    return {(package.name, package.version) for package in lock.packages}
 
 
 def missing_error(missing: Sequence[ResolvedVenv]) -> BundleError:

@@ -30,5 +30,5 @@ def ready_by_install(entry: WorkerEntry, resolver: VenvResolver, own_python: str
     imports = {check.name for check in capabilities.readiness_checks if check.is_import}
     others = tuple(result for result in entry.readiness if result.check not in imports)
     when = "is installed" if venv.is_usable else "is installed when it is first needed"
-    found = CheckResult(BUNDLE_CHECK, True, f"what it needs ({need.name}) {when}")
+    found = CheckResult(BUNDLE_CHECK, True, f"what it needs ({venv.name}) {when}")
     return replace(entry, readiness=(found, *others))

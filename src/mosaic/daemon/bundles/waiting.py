@@ -78,6 +78,8 @@ class WaitingRuns:
         if not run.is_queued:
             return
         if not missing:
+            # What it has waited for may go on: another one holds all of it.
+            self._installs.pop(run.run_id, None)
             self._unblock(run)
             return
         if agreement is None or is_new:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets as random_secrets
 from collections.abc import Mapping
@@ -138,7 +139,7 @@ class SpecBuilder:
             contract[variables.CONTROL] = "stdin"
             if not command.has_stdout_events:
                 contract[variables.JOURNAL] = str(files.journal)
-        return {**contract, **_venv_variables(command)}
+        return {**contract, **venv_variables(command)}
 
     def hidden_values(self, run_id: str, config: TrainRunConfig) -> list[str]:
         """Values that must not appear in anything written about this run."""
@@ -190,14 +191,25 @@ def worker_config(
     return {**settings, **{key: name for key, name in names.items() if key in known}}
 
 
-def _venv_variables(command: LaunchCommand) -> dict[str, str]:
-    """For analytics.json: of the worker's own venv, else of the program that it runs."""
-    venv = command.own_venv or next(iter(command.venvs), None)
-    if venv is None or venv.lock is None:
-        return {}
-    return {
-        variables.BUNDLE: venv.name,
-        variables.BUNDLE_LOCK: venv.lock.hash,
-        variables.BUNDLE_ACCELERATOR: venv.lock.accelerator.value,
-        variables.BUNDLE_PYTHON: venv.python,
-    }
+def venv_variables(command: LaunchCommand) -> dict[str, str]:
+    """For analytics.json: the worker's own venv, and those of the programs that it runs."""
+    own, found = command.own_venv, {}
+    if own is not None and own.lock is not None:
+        found = {
+            variables.BUNDLE: own.name,
+            variables.BUNDLE_LOCK: own.lock.hash,
+            variables.BUNDLE_ACCELERATOR: own.lock.accelerator.value,
+            variables.BUNDLE_PYTHON: own.python,
+        }
+    others = [
+        {
+            "name": venv.name,
+            "lock_hash": venv.lock.hash,
+            "accelerator": venv.lock.accelerator.value,
+            "python": venv.python_version or venv.lock.python,
+            "interpreter": venv.python,
+        }
+        for venv in command.venvs
+        if venv is not own and venv.lock is not None
+    ]
+    return {**found, variables.OTHER_BUNDLES: json.dumps(others)} if others else found

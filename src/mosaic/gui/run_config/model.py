@@ -11,6 +11,7 @@ from mosaic.contracts.catalogue import AlgorithmInfo
 from mosaic.contracts.learner import worker_settings
 from mosaic.contracts.run_record import LineageKind, RunRecord
 from mosaic.contracts.run_state import RunState
+from mosaic.front.bundle_words import PROGRAM_BUNDLE, program_bundle_words, run_bundle_words
 from mosaic.front.human import amount, count, duration, moment
 from mosaic.front.run_words import LINEAGE_WORDS, memory_words, origin_words, remarks_of
 from mosaic.gui.tabs.model import object_in
@@ -222,7 +223,8 @@ def _run(record: RunRecord, config: Mapping[str, Any]) -> tuple[Setting, ...]:
 
 def _bundle(record: RunRecord) -> tuple[Setting, ...]:
     bundle = object_in(record.manifest, "bundle")
-    found = []
+    venvs = {"bundle": run_bundle_words(record), PROGRAM_BUNDLE: program_bundle_words(record)}
+    found = [Setting(name, words) for name, words in venvs.items() if words]
     if bundle.get("python"):
         found.append(Setting("Python", str(bundle["python"])))
     if bundle.get("distribution"):

@@ -10,8 +10,8 @@ from mosaic.contracts.bundles import (
     VenvInfo,
     VenvNeed,
     VenvState,
+    holds,
     needed_venvs,
-    split_name,
 )
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.gui.state.bundles_state import BundlesState
@@ -32,19 +32,16 @@ def has_bundles(worker: WorkerInfo | None) -> bool:
 
 
 def bundle_of(worker: WorkerInfo, bundles: BundlesState) -> VenvInfo | None:
-    """Its own bundle, where that is what stands for its packages, installed or not.
+    """What stands for its packages: its own bundle, installed or not, or one that holds it.
 
-    Any that its own was joined with holds it as well. None where all it needs is beside MOSAIC,
+    None where all it needs is beside MOSAIC,
     and where the bundle cannot be had here: then what the worker says of itself counts.
     """
     own = own_bundle(worker)
     info = bundles.info(own)
     if info is None or info.state in (VenvState.PRESENT, VenvState.UNAVAILABLE):
         return None
-    if not info.is_usable:
-        joined = (item for item in bundles.infos if split_name(item.name)[:1] == (own,))
-        info = next((item for item in joined if item.is_usable), info)
-    return info
+    return _serving(info, bundles)
 
 
 def bundle_with(
@@ -57,9 +54,18 @@ def bundle_with(
         needs = needed_venvs(rules, {"env_id": env_id})
         info = bundles.info(needs[0].name) if needs and not needs[0].python_field else None
         if info is not None and info.state is not VenvState.UNAVAILABLE:
-            found.append(info)
-    # A worker that has an add-on for it knows more of it than one that has none.
-    return max(found, key=lambda item: (item.name.count(JOINT), item.is_usable), default=None)
+            serving = _serving(info, bundles)
+            # A worker that has an add-on for it knows more of it than one that has none.
+            found.append((info.name.count(JOINT), serving.is_usable, serving))
+    return max(found, key=lambda item: item[:2])[-1] if found else None
+
+
+def _serving(info: VenvInfo, bundles: BundlesState) -> VenvInfo:
+    """Itself where it is there, else the smallest that holds all of it, as for the daemon."""
+    if info.is_usable:
+        return info
+    larger = (item for item in bundles.infos if item.is_usable and holds(item.name, info.name))
+    return min(larger, key=lambda item: item.fetch_bytes, default=info)
 
 
 def can_start(worker: WorkerInfo, bundles: BundlesState) -> bool:

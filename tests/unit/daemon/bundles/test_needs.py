@@ -91,7 +91,7 @@ def test_builds_for_something_else_are_used_where_somebody_has_installed_them(
     assert found.resolve(NEED).lock == cuda
     make_venv(VenvStore(Home(tmp_path)).path_of(lock, VERSION), lock)
     assert found.resolve(NEED).lock == lock
-    assert found.resolve(NEED, accelerator=Accelerator.CUDA).lock == cuda
+    assert found.exact(NEED, Accelerator.CUDA).lock == cuda
 
 
 def for_accelerator(lock: Lock, accelerator: Accelerator) -> Lock:
@@ -121,7 +121,7 @@ def test_where_nothing_suits_the_machine_a_build_is_offered_that_works_anyway(
     # What is installed is what was shown.
     assert found.of_bundle("learner", None) == venv
     # Who names an accelerator gets that one or nothing.
-    asked = found.resolve(NEED, accelerator=shelf.accelerator)
+    asked = found.exact(NEED, shelf.accelerator)
     assert (asked.state, asked.lock, asked.note) == (VenvState.UNAVAILABLE, None, "")
     with pytest.raises(BundleError, match=f"no {suitable} builds"):
         found.of_bundle("learner", shelf.accelerator)
@@ -194,3 +194,136 @@ def test_more_than_was_agreed_to_is_refused_with_both_figures(lock: Lock) -> Non
     error = agreed_error(venvs, 10)
     assert error is not None and "10 B were agreed to" in error.message
     assert error.details["fetch_bytes"] == lock.fetch_bytes
+
+
+# Venvs that hold more than is needed
+
+
+class Joined(Shelf):
+    """A bundle with add-ons; locks by name and accelerator."""
+
+    def __init__(self, *locks: Lock) -> None:
+        super().__init__({})
+        self.all = {(lock.bundle, lock.accelerator): lock for lock in locks}
+
+    def is_present(self, name: str) -> bool:
+        return name in self.present
+
+    def lock_of(self, name: str, accelerator: Accelerator) -> Lock:
+        if (name, accelerator) not in self.all:
+            raise BundleError(f"{name} has no {accelerator} builds.")
+        return self.all[name, accelerator]
+
+    def why_no_lock(self, name: str, accelerator: Accelerator) -> str:
+        return "" if (name, accelerator) in self.all else f"nobody made one for {accelerator}"
+
+
+class Family:
+    """The locks of a learner and what is joined with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.alpha = make_wheel(folder, "alpha")
+        games = make_wheel(folder, "games", ballast=20_000)
+        video = make_wheel(folder, "video", ballast=500)
+        self.learner = lock_of([self.alpha])
+        self.games = lock_of([self.alpha, games], "learner+games")
+        self.video = lock_of([self.alpha, video], "learner+video")
+        self.both = lock_of([self.alpha, games, video], "learner+games+video")
+        self.other = lock_of([self.alpha], "learners+games")
+
+    @property
+    def all(self) -> tuple[Lock, ...]:
+        return self.learner, self.games, self.video, self.both, self.other
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> Family:
+    return Family(tmp_path / "wheels")
+
+
+def install(home: Path, *locks: Lock) -> None:
+    for lock in locks:
+        make_venv(VenvStore(Home(home)).path_of(lock, VERSION), lock)
+
+
+def test_an_installed_venv_that_holds_all_of_it_and_more_serves(
+    tmp_path: Path, family: Family
+) -> None:
+    found = resolver(tmp_path, Joined(*family.all))
+    install(tmp_path, family.other, family.games)
+    venv = found.resolve(VenvNeed("learner", "python", is_optional=True))
+    assert venv.state is VenvState.INSTALLED and venv.lock == family.games
+    assert venv.need == VenvNeed("learner+games", "python", is_optional=True)
+    assert venv.path is not None and venv.python == f"{venv.path}/bin/python"
+    # What it lacks, it cannot serve; and people mean the one they name.
+    assert found.resolve(VenvNeed("learner+video")).state is VenvState.ABSENT
+    assert found.exact(NEED).state is VenvState.ABSENT and found.exact(NEED).name == "learner"
+    assert found.of_bundle("learner", None).state is VenvState.ABSENT
+
+
+def test_its_own_venv_comes_first_and_then_the_smallest(tmp_path: Path, family: Family) -> None:
+    found = resolver(tmp_path, Joined(*family.all))
+    for lock in (family.both, family.games, family.video, family.learner):
+        install(tmp_path, lock)
+        assert found.resolve(NEED).lock == lock, lock.bundle
+    broken = found.exact(NEED).path
+    assert broken is not None
+    (broken / "bin" / "python").unlink()
+    assert found.resolve(NEED).lock == family.video
+
+
+def test_what_is_beside_mosaic_comes_before_a_larger_venv(tmp_path: Path, family: Family) -> None:
+    shelf = Joined(*family.all)
+    shelf.present.add("learner")
+    install(tmp_path, family.games)
+    assert resolver(tmp_path, shelf).resolve(NEED).state is VenvState.PRESENT
+
+
+def test_of_larger_ones_the_build_that_suits_the_machine_is_taken(
+    tmp_path: Path, family: Family
+) -> None:
+    cuda = for_accelerator(family.both, Accelerator.CUDA)
+    shelf = Joined(*family.all, cuda, for_accelerator(family.learner, Accelerator.CUDA))
+    shelf.accelerator = Accelerator.CUDA
+    found = resolver(tmp_path, shelf)
+    install(tmp_path, family.games)
+    assert found.resolve(NEED).lock == family.games, "it suits less, and somebody has chosen it"
+    install(tmp_path, cuda)
+    assert found.resolve(NEED).lock == cuda
+
+
+def test_a_larger_venv_of_another_time_or_with_other_versions_does_not_serve(
+    tmp_path: Path, family: Family
+) -> None:
+    newer = make_wheel(tmp_path / "wheels", "alpha", "2.0")
+    install(tmp_path, family.games)
+    anew = Joined(family.learner, lock_of([newer], "learner+games"))
+    assert resolver(tmp_path, anew).resolve(NEED).state is VenvState.ABSENT
+    differs = Joined(lock_of([newer]), family.games)
+    assert resolver(tmp_path, differs).resolve(NEED).state is VenvState.ABSENT
+    gone = Joined(family.learner)
+    assert resolver(tmp_path, gone).resolve(NEED).state is VenvState.ABSENT
+
+
+def test_a_larger_lock_that_was_kept_is_found_again_though_its_venv_is_gone(
+    tmp_path: Path, family: Family
+) -> None:
+    found = resolver(tmp_path, Joined(lock_of([make_wheel(tmp_path, "alpha", "2.0")])))
+    kept = {lock.bundle: lock for lock in (family.other, family.both, family.games)}
+    venv = found.resolve(NEED, kept)
+    assert (venv.state, venv.name, venv.lock) == (VenvState.ABSENT, "learner+games", family.games)
+    assert venv.is_foreign
+    own = found.resolve(NEED, {**kept, "learner": family.learner})
+    assert own.lock == family.learner
+    assert found.resolve(VenvNeed("learner+video"), kept).lock == family.both
+
+
+@pytest.mark.parametrize(
+    "name", ["learner+../../outside", "learner+", "learner+" + "+".join(["games"] * 60)]
+)
+def test_a_kept_lock_with_a_name_that_is_none_counts_for_nothing(
+    tmp_path: Path, family: Family, name: str
+) -> None:
+    found = resolver(tmp_path, Joined(family.learner))
+    venv = found.resolve(NEED, {name: replace(family.games, bundle=name)})
+    assert (venv.name, venv.lock) == ("learner", family.learner)

@@ -138,6 +138,17 @@ async def test_an_install_that_fails_is_the_failure_of_who_waits_for_it(stage: S
     assert bystander.blocked
 
 
+async def test_a_run_that_another_venv_serves_waits_for_no_install_any_more(stage: Stage) -> None:
+    run = await stage.queued(Agreement())
+    stage.needs.state = VenvState.INSTALLED  # of one that holds more
+    await stage.waiting.look(run)
+    assert not run.blocked
+    stage.tell(InstallPhase.FETCHING, fraction=0.61)
+    stage.tell(InstallPhase.FAILED, message="The index is down.", hint="try again")
+    await asyncio.sleep(0)
+    assert not run.blocked and stage.supervisor.events == []
+
+
 async def test_a_cancel_takes_back_what_was_agreed(stage: Stage) -> None:
     run = await stage.queued(Agreement())
     stage.started[0].was_canceled = True

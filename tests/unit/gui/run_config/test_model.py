@@ -78,6 +78,18 @@ def test_notes_and_json_are_taken_along() -> None:
     assert found.notes == "a try\nno live view\ntry --compat"
 
 
+def test_the_venvs_of_a_run_and_of_its_program_are_named() -> None:
+    venv = {"name": "learner", "lock_hash": "ab" * 32, "accelerator": "cpu", "python": "3.11.7"}
+    program = {**venv, "name": "scripts", "python": "3.10.4"}
+    told = {"run_id": "1", "worker_type": "w", "bundle": venv, "other_bundles": [program]}
+    found = config_view(record(config=config(), manifest=told), [PPO])
+    assert setting(found, "bundle").value == "learner, CPU, Python 3.11.7, lock abababababab"
+    words = "scripts, CPU, Python 3.10.4, lock abababababab"
+    assert setting(found, "program's bundle").value == words
+    names = {one.name for group in view().groups for one in group.settings}
+    assert not names & {"bundle", "program's bundle"}
+
+
 def test_secrets_are_never_shown() -> None:
     found = view()
     assert "do-not-show" not in found.text

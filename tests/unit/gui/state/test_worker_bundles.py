@@ -102,6 +102,26 @@ def test_what_its_bundle_was_joined_with_holds_it_as_well() -> None:
     assert entry(shelf(info("learner"), installed("learners"))).word == "to install"
 
 
+def test_of_several_that_hold_it_the_smallest_is_named_as_for_a_run() -> None:
+    large = installed("learner+atari", fetch_bytes=900)
+    found = bundle_of(learner(), shelf(info("learner"), installed("learner+box2d"), large))
+    assert found is not None and found.name == "learner+atari"
+    busy = info("learner", state=VenvState.INSTALLING, progress=going_on())
+    assert bundle_of(learner(), shelf(busy, large)) == large
+
+
+def test_an_environment_lacks_nothing_that_a_larger_bundle_holds() -> None:
+    plain = worker("plain", WorkerCapabilities("plain", bundle_rules=(BundleRule("plain"),)))
+    there = (installed("plain+a+b"), info("plain"), info("learner"), info("learner+atari"))
+    found = bundle_with("CartPole-v1", [learner()], shelf(*there, installed("learner+video")))
+    assert found is not None and (found.name, found.is_usable) == ("learner+video", True)
+    # The worker that knows more of it still comes first.
+    found = bundle_with("ALE/Pong-v5", [plain, learner()], shelf(*there))
+    assert found is not None and (found.name, found.is_usable) == ("learner+atari", False)
+    found = bundle_with("ALE/Pong-v5", [learner()], shelf(*there, installed("learner+atari+video")))
+    assert found is not None and found.name == "learner+atari+video"
+
+
 def test_the_bundle_that_holds_an_environment() -> None:
     plain = worker("plain", WorkerCapabilities("plain", bundle_rules=(BundleRule("plain"),)))
     bundles = shelf(info("plain"), info("learner"), info("learner+atari"))
