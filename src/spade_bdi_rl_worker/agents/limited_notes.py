@@ -22,11 +22,21 @@ class LimitedNotes:
         self._since = clock()
         self._told: Counter[str] = Counter()
         self._held_back = 0
-        self.belief: Callable[[bool, str, str], None] = trace.belief
-        self.goal: Callable[[GoalEvent, str], None] = trace.goal
-        self.plan: Callable[[str, str], None] = trace.plan
-        self.intention: Callable[[IntentionEvent, str], None] = trace.intention
-        self.message: Callable[[Direction, str, str, str], None] = trace.message
+
+    def belief(self, added: bool, text: str, source: str) -> None:
+        self._trace.belief(added, text, source)
+
+    def goal(self, event: GoalEvent, text: str) -> None:
+        self._trace.goal(event, text)
+
+    def plan(self, name: str, trigger: str) -> None:
+        self._trace.plan(name, trigger)
+
+    def intention(self, event: IntentionEvent, text: str) -> None:
+        self._trace.intention(event, text)
+
+    def message(self, direction: Direction, peer: str, performative: str, text: str) -> None:
+        self._trace.message(direction, peer, performative, text)
 
     def note(self, text: str) -> None:
         if self._clock() - self._since > PERIOD_S:

@@ -14,6 +14,7 @@ from agentspeak import stdlib
 
 # They print on the program's output, write files, or know no server.
 _HIDDEN = {
+    (".abolish", 1),
     (".broadcast", 2),
     (".concat", None),
     (".control_flow", 0),
@@ -46,6 +47,7 @@ class PlanActions(agentspeak.Actions):  # type: ignore[misc]
         for functor, action in stdlib.actions.variadic_actions.items():
             if (functor, None) not in _HIDDEN:
                 self.variadic_actions[functor] = counted(action)
+        self.offer(".abolish", 1, _abolish)
         self.offer(".range", 2, _range)
         self.offer(".concat", None, _concat)
 
@@ -77,6 +79,12 @@ def counted(action: Action) -> Action:
 
 
 def _nothing(agent: Any, term: Any, intention: Any) -> Iterator[None]:
+    yield
+
+
+def _abolish(agent: Any, term: Any, intention: Any) -> Iterator[None]:
+    """Forget every belief like this one, from whomever it comes."""
+    agent.forget(agentspeak.freeze(term.args[0], intention.scope, {}))
     yield
 
 

@@ -78,6 +78,9 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
         self.steps = 0
         self.last_failure = ""
         self.loops = 0  # intentions that were ended because they went on for ever
+        # What ended an intention that the agent began by itself, not for a message.
+        self.own_failure = ""
+        self._is_own = False  # what is posted now
         self._examined = 0
         self._current: Any = None  # the stack whose step this is
         self._plan_of: dict[int, Any] = {}  # by the identity of its body
@@ -111,7 +114,10 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
             self.post(Trigger.addition, GoalType.belief, belief)
         for goal in library.goals:
             if not self._pursues(goal):
-                self.post(Trigger.addition, GoalType.achievement, goal)
+                self._is_own = True
+                if not self.post(Trigger.addition, GoalType.achievement, goal):
+                    self.own_failure = self.last_failure
+                self._is_own = False
 
     def learn_text(self, text: str) -> PlanLibrary:
         library = parse(text, self.actions)
@@ -185,14 +191,13 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
         except _TooManyIntentionsError as error:
             self.loops += 1
             label = stack[-1].plan.label
-            for each in list(self.intentions):
-                self._end(each)
-            self._tell_failure(label, f"{error}; all of them are{_where(instruction)}")
+            is_own = any([self._end(each) for each in list(self.intentions)])
+            self._tell_failure(label, f"{error}; all of them are ended{_where(instruction)}", is_own)
         except PlanLoopError as error:
             self.loops += 1
             label = stack[-1].plan.label
-            self._end(stack)
-            self._tell_failure(label, f"{error}{_where(instruction)}")
+            is_own = self._end(stack)
+            self._tell_failure(label, f"{error}{_where(instruction)}", is_own)
         except PLAN_FAULTS as error:
             self._fail(stack, _say(error), instruction)
         finally:
@@ -226,6 +231,11 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
                 self.intentions.remove(stack)
         return dropped
 
+    def forget(self, pattern: Any) -> None:
+        for belief in self.beliefs[pattern.literal_group()]:
+            if agentspeak.unifies_annotated(pattern, belief):
+                self._discard(belief)
+
     def holds(self, intention: Any) -> bool:
         return any(intention in stack for stack in self.intentions)
 
@@ -245,6 +255,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
             stack = self.intentions[-1]
             # A loop that starts itself anew counts as one.
             stack[0].spent = self._current[0].spent if self._current else 0
+            stack[0].is_own = self._current[0].is_own if self._current else self._is_own
             self._tell_plan(stack[-1])
             self.trace.intention("start", stack[-1].plan.label)
         elif self._current is not None and len(self._current) > depth:
@@ -300,7 +311,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
         return any(agentspeak.unifies(goal, head) for heads in stacks for head in heads)
 
     def _count_step(self, stack: Any) -> None:
-        stack[0].spent = getattr(stack[0], "spent", 0) + 1
+        stack[0].spent += 1
         if stack[0].spent > MAX_STEPS_UNTIL_WAITING:
             raise PlanLoopError(
                 f"it took {MAX_STEPS_UNTIL_WAITING:,} steps without pursuing or waiting for"
@@ -331,7 +342,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
 
     def _fail(self, stack: Any, reason: str, instruction: Any) -> None:
         """Look for a plan that handles it, from the inside out; end the intention if none does."""
-        where = _where(instruction)
+        where, is_own = _where(instruction), stack[0].is_own
         while stack:
             failed = stack.pop()
             head = failed.head_term
@@ -343,7 +354,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
                 return
         self.intentions.remove(stack)
         self.trace.intention("fail", failed.plan.label)
-        self._tell_failure(failed.plan.label, f"{reason}{where}")
+        self._tell_failure(failed.plan.label, f"{reason}{where}", is_own)
 
     def _handle(self, stack: Any, failed: Any) -> bool:
         head = failed.head_term
@@ -355,23 +366,27 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
                     intention.head_term, intention.calling_term = head, failed.calling_term
                     intention.instr = plan.body
                     if not stack:
-                        intention.spent = getattr(failed, "spent", 0)
+                        intention.spent, intention.is_own = failed.spent, failed.is_own
                     stack.append(intention)
                     self._tell_plan(intention)
                     return True
         return False
 
-    def _end(self, stack: Any) -> None:
-        label = stack[0].plan.label
+    def _end(self, stack: Any) -> bool:
+        """Whether the agent had begun it by itself."""
+        label, is_own = stack[0].plan.label, bool(stack[0].is_own)
         while stack:
             gone = stack.pop()
             if gone.plan.goal_type is GoalType.achievement:
                 self.trace.goal("failed", term_text(gone.head_term))
         self.intentions.remove(stack)
         self.trace.intention("fail", label)
+        return is_own
 
-    def _tell_failure(self, what: str, reason: str) -> None:
+    def _tell_failure(self, what: str, reason: str, is_own: bool = False) -> None:
         self.last_failure = f"the plan {what} was ended: {reason}"
+        if is_own:
+            self.own_failure = self.last_failure
         self.trace.note(self.last_failure)
 
 
