@@ -1,0 +1,1 @@
+"""Agents with beliefs, goals and plans (SPADE) that learn with Q-tables."""
