@@ -304,7 +304,8 @@ class TeamAgent(BDIAgent):  # type: ignore[misc]
     def _acknowledge(self, name: str) -> None:
         session, number = self._inbox.taken(name)
         metadata = {"performative": _ACKNOWLEDGEMENT, "session": session, "number": str(number)}
-        self._post(self.peers[name], "", metadata)
+        # XMPP clients do not hear of a message without a body.
+        self._post(self.peers[name], _ACKNOWLEDGEMENT, metadata)
 
     def _refuse(self, reason: str) -> None:
         self.refused[reason] += 1

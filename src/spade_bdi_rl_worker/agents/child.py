@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _MAX_LINE_BYTES = 1_048_576
+_MAX_UNSENT = 100
 _SOURCE = Path(__file__).resolve().parents[2]
 KILL_AFTER_S = 3.0
 
@@ -46,6 +47,9 @@ class Child:
         self.pid = self._process.pid
         self.ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+        self._unsent: list[bytes] = []
+        self._stdin: asyncio.WriteTransport | None = None
+        self._opening = self._loop.create_task(self._open_stdin())
         self._pidfd = os.pidfd_open(self.pid)
         self._loop.add_reader(self._pidfd, self._note_end)
         self._reading = self._loop.create_task(self._read())
@@ -55,21 +59,22 @@ class Child:
         return self._process.poll()
 
     def write(self, line: dict[str, Any]) -> bool:
-        """Whether the child could be told."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(line).encode() + b"\n")
-            self._process.stdin.flush()
-        except (OSError, ValueError):
+        """Whether there is room; a child that does not read does not hold us up."""
+        data = json.dumps(line).encode() + b"\n"
+        if self._stdin is None:
+            self._unsent.append(data)
+            return len(self._unsent) < _MAX_UNSENT
+        if self._stdin.is_closing() or self._stdin.get_write_buffer_size() > _MAX_LINE_BYTES:
             return False
+        self._stdin.write(data)
         return True
 
     async def stop(self) -> None:
         """Close its stdin, which ends it; kill it if that does not. Bounded, and leaves nothing."""
         self._is_stopping = True
-        with contextlib.suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
+        await self._opening
+        if self._stdin is not None:
+            self._stdin.close()
         try:
             await asyncio.wait_for(self.ended.wait(), KILL_AFTER_S)
         except TimeoutError:
@@ -87,6 +92,13 @@ class Child:
             lines = self.log_file.read_bytes()[-2000:].decode(errors="replace").splitlines()
             return lines[-1] if lines else ""
         return ""
+
+    async def _open_stdin(self) -> None:
+        with contextlib.suppress(OSError):  # it has ended already
+            self._stdin, _ = await self._loop.connect_write_pipe(
+                asyncio.BaseProtocol, self._process.stdin
+            )
+            self._stdin.writelines(self._unsent)
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
@@ -109,9 +121,8 @@ class Child:
         os.close(self._pidfd)
         self._process.wait()
         self.ended.set()
-        with contextlib.suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
+        if self._stdin is not None:
+            self._stdin.close()
         if not self._is_stopping:
             self._on_end()
 

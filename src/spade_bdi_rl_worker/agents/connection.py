@@ -31,6 +31,10 @@ class UnreachableError(Exception):
     """Nothing answers at the address, or what answers is no XMPP server."""
 
 
+class UntrustedServerError(UnreachableError):
+    """The server's certificate is not to be trusted."""
+
+
 class Connection:
     """`on_message` gets each message; `on_connected` is called after each new connection."""
 
@@ -65,6 +69,8 @@ class Connection:
             try:
                 await self._attempt()
                 return
+            except UntrustedServerError:
+                raise
             except UnreachableError:
                 if time.monotonic() + delay > deadline:
                     raise
@@ -108,6 +114,7 @@ class Connection:
         client.add_event_handler("session_start", settle("connected"))
         client.add_event_handler("failed_all_auth", settle("refused"))
         client.add_event_handler("connection_failed", settle("failed"))
+        client.add_event_handler("ssl_invalid_chain", settle("untrusted"))
         client.add_event_handler("disconnected", settle("closed"))
         client.add_event_handler("message", self._on_message)
         client.connect(host=self.server.host, port=self.server.port)
@@ -127,6 +134,11 @@ class Connection:
         if result == "refused":
             raise PasswordRefusedError(
                 f"the XMPP server {self.server} refuses the password of {self.account.address}"
+            )
+        if result == "untrusted":
+            raise UntrustedServerError(
+                f"the certificate of the XMPP server {self.server} is not signed by anybody this"
+                " machine trusts"
             )
         reason = {
             "silent": f"it does not answer within {ATTEMPT_S:.0f} seconds",

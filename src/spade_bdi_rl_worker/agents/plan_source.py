@@ -17,6 +17,7 @@ from agentspeak import lexer, parser, runtime
 
 MAX_PLAN_BYTES = 65_536
 _MAX_PROBLEMS = 20
+_RESERVED = frozenset("true false not div mod if else while for include begin end".split())
 # What AgentSpeak code can make agentspeak raise.
 PLAN_FAULTS = (
     agentspeak.AslError,
@@ -121,7 +122,7 @@ class _ProblemLog:
 
     def _add(self, text: str, loc: Any, *, is_error: bool) -> None:
         line, column = (loc.lineno, self._column(loc)) if loc else (0, 0)
-        problem = PlanProblem(line, column, text, is_error)
+        problem = PlanProblem(line, column, _plainly(text), is_error)
         if problem not in self.problems:
             self.problems.append(problem)
 
@@ -134,6 +135,16 @@ class _ProblemLog:
                 return index + 1
             width += 4 if character == "\t" else 1
         return len(line) + 1
+
+
+def _plainly(text: str) -> str:
+    """agentspeak's words for what it expects, as somebody says it who has not written the parser."""
+    if text.startswith("expected functor, got "):
+        got = text.removeprefix("expected functor, got ")
+        if got.strip("'") in _RESERVED:
+            return f"{got} is a word of AgentSpeak and cannot be a name"
+        return f"expected a name, which begins with a small letter, got {got}"
+    return text
 
 
 class _Tokens:
