@@ -66,7 +66,8 @@ def optimal_policy(world: World, discount: float) -> NDArray[np.int64]:
         if float(np.abs(better - values).max()) < _TOLERANCE:
             break
         values = better
-    return np.argmax(action_values(table, values, discount), axis=1)
+    best: NDArray[np.int64] = np.argmax(action_values(table, values, discount), axis=1)
+    return best
 
 
 def action_values(table: TransitionTable, values: Floats, discount: float) -> Floats:
@@ -119,32 +120,25 @@ def _without_limit(
     if discount < 1.0:
         solved: Floats = np.linalg.solve(np.eye(len(steps)) - discount * steps, rewards)
         return solved
-    may_end = (chances[:, :, None] * table.probabilities * table.ends).sum(axis=(1, 2)) > 0.0
-    links = steps > 0.0
-    while (more := may_end | links[:, may_end].any(axis=1)).sum() > may_end.sum():
-        may_end = more
-    # From the others no way leads to an end: what they collect there is collected for ever.
-    values = np.zeros(len(steps))
-    endless = ~may_end
-    total = rewards.copy()
-    while (more := endless | links[:, endless].any(axis=1)).sum() > endless.sum():
-        endless = more
-    stuck = ~may_end
-    seen = stuck
-    if stuck.any():
-        collected = rewards[stuck]
-        values[stuck] = (
-            -math.inf if (collected < 0).any() else math.inf if (collected > 0).any() else 0.0
-        )
-        into = steps[:, stuck].sum(axis=1) > 0.0
-        if not np.isfinite(values[stuck]).all():
-            reached = stuck | into
-            while (more := reached | links[:, reached].any(axis=1)).sum() > reached.sum():
-                reached = more
-            values[reached] = values[stuck][0]
-            seen = reached
-    rest = ~seen
-    if rest.any():
-        inside = steps[np.ix_(rest, rest)]
-        values[rest] = np.linalg.solve(np.eye(int(rest.sum())) - inside, total[rest])
+    may_end = _leading_to(
+        (chances[:, :, None] * table.probabilities * table.ends).sum(axis=(1, 2)) > 0.0, steps
+    )
+    values: Floats = np.zeros(len(steps))
+    endless = ~may_end  # no way leads from there to an end: what is collected is without bound
+    if (rewards[endless] != 0.0).any():
+        lost = bool((rewards[endless] < 0.0).any())
+        endless = _leading_to(endless, steps)
+        values[endless] = -math.inf if lost else math.inf
+    rest = ~endless
+    inside = steps[np.ix_(rest, rest)]
+    values[rest] = np.linalg.solve(np.eye(len(inside)) - inside, rewards[rest])
     return values
+
+
+def _leading_to(states: NDArray[np.bool_], steps: Floats) -> NDArray[np.bool_]:
+    """These states and all from which one of them can be reached."""
+    while True:
+        more = states | (steps[:, states] > 0.0).any(axis=1)
+        if (more == states).all():
+            return states
+        states = more

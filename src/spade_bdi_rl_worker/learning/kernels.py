@@ -21,6 +21,9 @@ from spade_bdi_rl_worker.learning.compiling import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+# A number out of an array, or one of Python's: the kernels make no difference.
+Real = Any
+Whole = Any
 
 Q_LEARNING, SARSA, EXPECTED_SARSA, DOUBLE_Q, Q_LAMBDA = range(5)
 
@@ -95,21 +98,21 @@ _NO_DIFFERENCE = 0.01  # of the table's range: actions as near as that are equal
 
 
 @compiled
-def scheduled(first: float, last: float, over: int, episode: int) -> float:
+def scheduled(first: float, last: float, over: int, episode: int) -> Real:
     if episode >= over:
         return last
     return first + (last - first) * (episode / over)
 
 
 @compiled
-def value(table: Table, algorithm: int, state: int, action: int) -> Any:
+def value(table: Table, algorithm: int, state: int, action: int) -> Real:
     if algorithm == DOUBLE_Q:
         return 0.5 * (table.values[state, action] + table.other[state, action])
     return table.values[state, action]
 
 
 @compiled
-def best_action(table: Table, algorithm: int, state: int) -> int:
+def best_action(table: Table, algorithm: int, state: int) -> Whole:
     """The first of the best."""
     best = 0
     for action in range(1, table.values.shape[1]):
@@ -119,7 +122,7 @@ def best_action(table: Table, algorithm: int, state: int) -> int:
 
 
 @compiled
-def choose(table: Table, algorithm: int, epsilon: float, state: int, number: float) -> int:
+def choose(table: Table, algorithm: int, epsilon: float, state: int, number: float) -> Whole:
     """ε-greedy by one number of [0, 1); ties are broken by what is left of it."""
     actions = table.values.shape[1]
     if number < epsilon:
@@ -144,7 +147,7 @@ def choose(table: Table, algorithm: int, epsilon: float, state: int, number: flo
 
 
 @compiled
-def step_size(rules: Rules, learning_rate: float, visits: int) -> float:
+def step_size(rules: Rules, learning_rate: float, visits: int) -> Real:
     """Of the pair's next update: smaller the better it is known, never below the final rate."""
     if rules.half_visits > 0.0:
         slowed = learning_rate * (rules.half_visits / (rules.half_visits + visits))
@@ -153,7 +156,7 @@ def step_size(rules: Rules, learning_rate: float, visits: int) -> float:
 
 
 @compiled
-def expected_value(table: Table, epsilon: float, state: int) -> float:
+def expected_value(table: Table, epsilon: float, state: int) -> Real:
     """Of the ε-greedy policy."""
     actions = table.values.shape[1]
     top = table.values[state, 0]
@@ -209,7 +212,7 @@ def learn(
     next_action: int,
     ended: bool,
     coin: float,
-) -> float:
+) -> Real:
     """One update; returns the temporal-difference error. `rates`: learning rate and ε."""
     learning_rate, epsilon = rates
     algorithm = rules.algorithm
@@ -244,7 +247,7 @@ def learn(
 @compiled
 def following_value(
     table: Table, algorithm: int, epsilon: float, state: int, action: int, is_other: bool
-) -> float:
+) -> Real:
     """What the algorithm expects from this state on; `action` is SARSA's next."""
     if algorithm == SARSA:
         return table.values[state, action]
@@ -263,7 +266,7 @@ def following_value(
 
 
 @compiled
-def value_range(table: Table, algorithm: int) -> float:
+def value_range(table: Table, algorithm: int) -> Real:
     """Between the highest and the lowest value of all pairs that were visited."""
     low, high, is_first = 0.0, 0.0, True
     for state in range(table.values.shape[0]):
@@ -279,9 +282,7 @@ def value_range(table: Table, algorithm: int) -> float:
 
 
 @compiled
-def confidence(
-    table: Table, rules: Rules, learning_rate: float, spread: float, state: int
-) -> float:
+def confidence(table: Table, rules: Rules, learning_rate: float, spread: float, state: int) -> Real:
     """How sure it is that no action is better in this state than the one that seems best, 0 to 1.
 
     For each other action: g is how much better the best one seems, plus a hundredth of the
@@ -311,9 +312,7 @@ def confidence(
         if action != best:
             gap = value(table, rules.algorithm, state, best) + _NO_DIFFERENCE * spread
             gap -= value(table, rules.algorithm, state, action)
-            variance = best_variance + estimate_variance(
-                table, rules, learning_rate, state, action
-            )
+            variance = best_variance + estimate_variance(table, rules, learning_rate, state, action)
             lowest = min(lowest, gap * gap / (gap * gap + variance))
     return lowest * (fewest / (fewest + _TRUSTED_VISITS))
 
@@ -321,7 +320,7 @@ def confidence(
 @compiled
 def estimate_variance(
     table: Table, rules: Rules, learning_rate: float, state: int, action: int
-) -> float:
+) -> Real:
     visits = table.visits[state, action]
     size = step_size(rules, learning_rate, visits)
     return table.error_squares[state, action] * max(size / (2.0 - size), 1.0 / visits)
@@ -342,7 +341,7 @@ def begin(main: Table, option: Table, aim: Aim, place: Integers, sums: Floats, s
 
 
 @compiled
-def exploration(table: Table, rules: Rules, aim: Aim) -> float:
+def exploration(table: Table, rules: Rules, aim: Aim) -> Real:
     if aim.epsilon >= 0.0:
         return aim.epsilon
     return scheduled(
@@ -351,7 +350,7 @@ def exploration(table: Table, rules: Rules, aim: Aim) -> float:
 
 
 @compiled
-def rate(table: Table, rules: Rules) -> float:
+def rate(table: Table, rules: Rules) -> Real:
     return scheduled(
         rules.learning_rate,
         rules.final_learning_rate,
@@ -363,7 +362,7 @@ def rate(table: Table, rules: Rules) -> float:
 @compiled
 def decide(
     main: Table, option: Table, rules: Rules, aim: Aim, place: Integers, number: float
-) -> int:
+) -> Whole:
     if place[NEXT_ACTION] >= 0:
         return place[NEXT_ACTION]
     if place[FOLLOWING]:
@@ -472,7 +471,7 @@ def note_range(main: Table, option: Table, rules: Rules, place: Integers, sums: 
 
 
 @compiled
-def outcome_of(moves: Moves, state: int, action: int, number: float) -> int:
+def outcome_of(moves: Moves, state: int, action: int, number: float) -> Whole:
     """As Gymnasium draws one: the first whose cumulative probability is above the number."""
     for index in range(moves.cumulative.shape[2]):
         if moves.cumulative[state, action, index] > number:
@@ -481,7 +480,7 @@ def outcome_of(moves: Moves, state: int, action: int, number: float) -> int:
 
 
 @compiled
-def start_of(moves: Moves, number: float) -> int:
+def start_of(moves: Moves, number: float) -> Whole:
     low, high = 0, len(moves.start_cumulative)
     while low < high:
         middle = (low + high) // 2

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from spade_bdi_rl_worker.learning.grid import Cell, Grid, cliff_grid, lake_grid, room_grid, taxi_grid
+from spade_bdi_rl_worker.learning.grid import (
+    Cell,
+    Grid,
+    cliff_grid,
+    lake_grid,
+    room_grid,
+    taxi_grid,
+)
 from spade_bdi_rl_worker.learning.observing import CountedStates, MetStates, StateReader
 
 _ACTIONS: dict[str, tuple[str, ...]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spade_bdi_rl_worker.learning.errors import WorldError
@@ -75,7 +75,7 @@ def check_map(rows: Any) -> None:
         raise _wrong("have a map where no way leads to the goal", "take away some holes")
 
 
-def _leads_somewhere(rows: list[str]) -> bool:
+def _leads_somewhere(rows: Sequence[str]) -> bool:
     height, width = len(rows), len(rows[0])
     waiting = [(r, c) for r in range(height) for c in range(width) if rows[r][c] == "S"]
     seen = set(waiting)

@@ -1,4 +1,4 @@
-"""From an observation to the number of a state: counted, put into bins, or numbered when first met."""
+"""From an observation to the number of a state: counted, put into bins, or as first met."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ class StateReader(ABC):
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Raises ValueError or LookupError when it is of something else."""
+        if saved:
+            raise ValueError("it numbers states that are numbered already")
 
 
 class CountedStates(StateReader):

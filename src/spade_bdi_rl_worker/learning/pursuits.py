@@ -60,7 +60,7 @@ class Step(NamedTuple):
     """One step; values and confidence are those the action was chosen by, before it was learnt."""
 
     episode: int
-    index: int  # in its episode
+    index: int  # type: ignore[assignment]  # in its episode; tuples have a method of that name
     state: int
     action: int
     reward: float

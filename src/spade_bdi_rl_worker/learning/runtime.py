@@ -183,7 +183,7 @@ class QLearningRuntime:
             (theirs, theirs_before, used),
         ):
             random.bit_generator.state = before
-            random.bit_generator.advance(count)
+            random.bit_generator.advance(count)  # type: ignore[attr-defined]
         return played, ended, integers, reals
 
     def _adapt(self, steps: int, seconds: float) -> None:
@@ -228,9 +228,7 @@ class QLearningRuntime:
                 integers[step, kernels.R_NEXT_STATE] = next_state
                 integers[step, kernels.R_FLAGS] += flags
                 step += 1
-            if absorb(
-                main, option, rules, aim, place, sums, action, outcome, numbers
-            ):
+            if absorb(main, option, rules, aim, place, sums, action, outcome, numbers):
                 has_reached = kernels.HAS_REACHED if place[kernels.REACHED] else 0
                 returns.append(float(sums[kernels.RETURN]))
                 endings.append((int(place[kernels.ELAPSED]), flags + has_reached))
@@ -335,7 +333,8 @@ class QLearningRuntime:
         """A copy, by state and action."""
         table, states = self._table(target), self.world.n_states
         if self._rules.algorithm == kernels.DOUBLE_Q:
-            return 0.5 * (table.values[:states] + table.other[:states])
+            mean: Floats = 0.5 * (table.values[:states] + table.other[:states])
+            return mean
         return table.values[:states].copy()
 
     def visits(self, target: int | None = None) -> Integers:
@@ -348,7 +347,8 @@ class QLearningRuntime:
 
     def policy(self, target: int | None = None) -> NDArray[np.int64]:
         """The best known action of every state."""
-        return np.argmax(self.q_table(target), axis=1)
+        best: Integers = np.argmax(self.q_table(target), axis=1)
+        return best
 
     def value_map(self, target: int | None = None) -> Floats:
         """The value of the best known action, by state."""
@@ -465,9 +465,7 @@ class QLearningRuntime:
                 hint="take another checkpoint, or begin without one",
             ) from error
 
-    def _read_tables(
-        self, saved: Mapping[str, Any], states: int
-    ) -> tuple[Table, dict[int, Table]]:
+    def _read_tables(self, saved: Mapping[str, Any], states: int) -> tuple[Table, dict[int, Table]]:
         room = states if self.world.grows else self.world.n_states
         actions = self.world.n_actions
         main = table_from(saved["main"], self._rules, room, actions)

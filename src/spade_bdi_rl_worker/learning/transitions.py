@@ -37,7 +37,7 @@ class TransitionTable:
 
     @property
     def n_actions(self) -> int:
-        return self.probabilities.shape[1]
+        return len(self.probabilities[0])
 
 
 def read_table(core: Any, limit: int | None) -> TransitionTable | None:
@@ -52,7 +52,9 @@ def read_table(core: Any, limit: int | None) -> TransitionTable | None:
         most = max(len(table[s][a]) for s in range(states) for a in range(actions))
         if states * actions * most > _MOST_OUTCOMES:
             return None
-        return _to_arrays(table, np.asarray(start, dtype=np.float64), (states, actions, most), limit)
+        return _to_arrays(
+            table, np.asarray(start, dtype=np.float64), (states, actions, most), limit
+        )
     except (LookupError, TypeError, ValueError, OverflowError):
         return None  # shaped in some other way
 
@@ -136,6 +138,4 @@ def is_true(table: TransitionTable, env: Any, seed: int = 0) -> bool:
             if bool(truncated) != (table.moves.limit > 0 and elapsed >= table.moves.limit):
                 return False
             ended = terminated or truncated
-    return bool(
-        twin.bit_generator.state == env.unwrapped.np_random.bit_generator.state
-    )
+    return bool(twin.bit_generator.state == env.unwrapped.np_random.bit_generator.state)

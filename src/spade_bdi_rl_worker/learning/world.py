@@ -299,8 +299,7 @@ def _time_limit(env: Any) -> int | None:
 
 
 def _random_state(random: np.random.Generator) -> dict[str, Any]:
-    state: dict[str, Any] = random.bit_generator.state
-    return state
+    return dict(random.bit_generator.state)
 
 
 def _set_random_state(random: np.random.Generator, saved: Mapping[str, Any]) -> None:
@@ -311,6 +310,6 @@ def _set_random_state(random: np.random.Generator, saved: Mapping[str, Any]) -> 
     if saved["bit_generator"] != "PCG64" or type(random.bit_generator) is not np.random.PCG64:
         raise ValueError("its random numbers are of another generator")
     try:
-        random.bit_generator.state = dict(saved)
+        random.bit_generator.state = dict(saved)  # type: ignore[assignment]
     except (TypeError, OverflowError) as error:
         raise ValueError(f"its random numbers cannot be read: {error}") from error
