@@ -1,0 +1,150 @@
+"""What goes on inside the agents, followed from their traces: for the steps' info, and for a file.
+
+Agents tell it from their thread; the thread that plays asks what has changed since the last step.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from spade_bdi_rl_worker.trace_file import TraceFile
+
+LEARNER = "learner"
+# Of what is told with a step: it shall stay small.
+MAX_CHANGES = 24
+MAX_TEXT = 160
+_MAX_DEPTH = 50
+
+
+class InnerLife:
+    """The learner's goals, plans, intentions and beliefs as they are, and what has changed."""
+
+    def __init__(self, file: TraceFile, note: Callable[[str], None]) -> None:
+        self._file = file
+        self._note = note
+        self._lock = threading.Lock()
+        self._stack: list[list[str]] = []  # goals with the plan chosen for each, innermost last
+        self._beliefs: dict[str, bool] = {}  # since the last step: came (True) or went
+        self._events: list[str] = []
+        self._left_out = 0
+
+    def trace_of(self, agent: str) -> AgentTrace:
+        return AgentTrace(self, agent)
+
+    @property
+    def plans(self) -> tuple[str, ...]:
+        """Those that are being carried out for goals of the learner, outermost first."""
+        with self._lock:
+            return tuple(plan for _, plan in self._stack if plan)
+
+    def take_changes(self) -> dict[str, Any]:
+        """Beliefs and events since the last call; empty where there are none."""
+        with self._lock:
+            found: dict[str, Any] = {}
+            added = [text for text, is_new in self._beliefs.items() if is_new]
+            removed = [text for text, is_new in self._beliefs.items() if not is_new]
+            if added or removed:
+                found["beliefs"] = {"added": added, "removed": removed}
+            if self._events:
+                found["events"] = list(self._events)
+            if self._left_out:
+                found["left_out"] = self._left_out
+            self._beliefs.clear()
+            self._events.clear()
+            self._left_out = 0
+            return found
+
+    # Called by the traces
+
+    def belief(self, agent: str, added: bool, text: str, source: str) -> None:
+        self._file.write("belief", agent, added=added, text=text, source=source)
+        if agent != LEARNER:
+            return
+        with self._lock:
+            shown = text[:MAX_TEXT]
+            if self._beliefs.get(shown) is (not added):
+                del self._beliefs[shown]  # it came and went
+            elif len(self._beliefs) < MAX_CHANGES or shown in self._beliefs:
+                self._beliefs[shown] = added
+            else:
+                self._left_out += 1
+
+    def goal(self, agent: str, event: str, text: str) -> None:
+        self._file.write("goal", agent, event=event, text=text)
+        if agent != LEARNER:
+            return
+        with self._lock:
+            if event == "added":
+                self._stack.append([text, ""])
+                del self._stack[:-_MAX_DEPTH]
+            else:
+                self._drop(text)
+            if event in ("failed", "dropped"):
+                self._tell(f"goal {event}: {text}")
+
+    def plan(self, agent: str, name: str, trigger: str) -> None:
+        self._file.write("plan", agent, name=name, trigger=trigger)
+        if agent != LEARNER:
+            return
+        with self._lock:
+            if trigger.startswith("+!") and self._stack:
+                self._stack[-1][1] = name
+
+    def intention(self, agent: str, event: str, text: str) -> None:
+        self._file.write("intention", agent, event=event, text=text)
+        if agent == LEARNER and event == "fail":
+            with self._lock:
+                self._tell(f"intention failed: {text}")
+
+    def message(self, agent: str, direction: str, peer: str, performative: str, text: str) -> None:
+        self._file.write(
+            "message", agent, direction=direction, peer=peer, performative=performative, text=text
+        )
+        if agent == LEARNER:
+            way = "from" if direction == "in" else "to"
+            with self._lock:
+                self._tell(f"message {way} {peer}: {performative} {text}")
+
+    def note(self, agent: str, text: str) -> None:
+        self._file.write("note", agent, text=text)
+        self._note(text if agent == LEARNER else f"{agent}: {text}")
+
+    def _tell(self, text: str) -> None:
+        if len(self._events) < MAX_CHANGES:
+            self._events.append(text[:MAX_TEXT])
+        else:
+            self._left_out += 1
+
+    def _drop(self, text: str) -> None:
+        for place in range(len(self._stack) - 1, -1, -1):
+            if self._stack[place][0] == text:
+                del self._stack[place]
+                return
+
+
+class AgentTrace:
+    """The trace of one agent; keeps to `agents.protocols.Trace`."""
+
+    def __init__(self, life: InnerLife, agent: str) -> None:
+        self._life = life
+        self._agent = agent
+
+    def belief(self, added: bool, text: str, source: str) -> None:
+        self._life.belief(self._agent, added, text, source)
+
+    def goal(self, event: str, text: str) -> None:
+        self._life.goal(self._agent, event, text)
+
+    def plan(self, name: str, trigger: str) -> None:
+        self._life.plan(self._agent, name, trigger)
+
+    def intention(self, event: str, text: str) -> None:
+        self._life.intention(self._agent, event, text)
+
+    def message(self, direction: str, peer: str, performative: str, text: str) -> None:
+        self._life.message(self._agent, direction, peer, performative, text)
+
+    def note(self, text: str) -> None:
+        self._life.note(self._agent, text)
