@@ -35,9 +35,9 @@ class InnerLife:
 
     @property
     def plans(self) -> tuple[str, ...]:
-        """Those that are being carried out for goals of the learner, outermost first."""
+        """Those with a name that are carried out for goals of the learner, outermost first."""
         with self._lock:
-            return tuple(plan for _, plan in self._stack if plan)
+            return tuple(plan for _, plan in self._stack if plan and plan[0] not in "+-")
 
     def take_changes(self) -> dict[str, Any]:
         """Beliefs and events since the last call; empty where there are none."""
@@ -118,8 +118,10 @@ class InnerLife:
             self._left_out += 1
 
     def _drop(self, text: str) -> None:
+        """By its name: what its variables stand for was not known when it was added."""
+        name = text.partition("(")[0]
         for place in range(len(self._stack) - 1, -1, -1):
-            if self._stack[place][0] == text:
+            if self._stack[place][0].partition("(")[0] == name:
                 del self._stack[place]
                 return
 

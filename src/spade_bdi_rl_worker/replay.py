@@ -44,7 +44,8 @@ class WorldReplay:
 
     def begin(self, start: EpisodeStart) -> Any:
         try:
-            self._world.random.bit_generator.state = json.loads(start.state)
+            told = json.loads(start.state) if start.state else start.details["random_state"]
+            self._world.random.bit_generator.state = told
         except (ValueError, TypeError, LookupError, OverflowError) as error:
             raise WorkerError(
                 f"The recorded state does not fit the environment: {error}",
