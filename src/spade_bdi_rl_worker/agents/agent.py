@@ -97,7 +97,12 @@ class TeamAgent(BDIAgent):  # type: ignore[misc]
         self._counted_at = time.monotonic()
         self._resending: asyncio.Task[None] | None = None
         super().__init__(
-            account.address, account.password, "", PlanActions(), port=server.port, verify_security=False
+            account.address,
+            account.password,
+            "",
+            PlanActions(),
+            port=server.port,
+            verify_security=False,
         )
         self.connection = Connection(
             account, server, self._message_received, self._connected, self.trace.note
@@ -113,6 +118,7 @@ class TeamAgent(BDIAgent):  # type: ignore[misc]
         self.take_up(library)
         self._resending = asyncio.get_running_loop().create_task(self._resend())
         await self.start(auto_register=False)
+        self.wake()
 
     def take_up(self, library: PlanLibrary) -> None:
         """The plan it starts with."""

@@ -21,6 +21,7 @@ from spade_bdi_rl_worker.agents.accounts import Account, ServerAddress
 ATTEMPT_S = 8.0
 BACKOFF_S = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 REMIND_S = 60.0
+_REASON_S = 0.3
 
 
 class PasswordRefusedError(Exception):
@@ -106,10 +107,15 @@ class Connection:
 
         def settle(name: str) -> Callable[[Any], None]:
             def handler(event: Any) -> None:
-                if not outcome.done():
-                    outcome.set_result(f"{name}: {event}" if name == "failed" else name)
+                # Why a connection was closed may be told a moment after it was.
+                delay = _REASON_S if name == "closed" else 0.0
+                loop.call_later(delay, set_result, f"{name}: {event}" if name == "failed" else name)
 
             return handler
+
+        def set_result(result: str) -> None:
+            if not outcome.done():
+                outcome.set_result(result)
 
         client.add_event_handler("session_start", settle("connected"))
         client.add_event_handler("failed_all_auth", settle("refused"))
@@ -176,7 +182,9 @@ class Connection:
                 if time.monotonic() - reminded > REMIND_S:
                     reminded = time.monotonic()
                     minutes = (reminded - started) / 60
-                    self._note(f"{self.account.name} has been without server for {minutes:.0f} min: {error}")
+                    self._note(
+                        f"{self.account.name} has been without server for {minutes:.0f} min: {error}"
+                    )
                 continue
             except PasswordRefusedError as error:
                 self.failure = error

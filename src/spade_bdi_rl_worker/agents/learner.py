@@ -26,6 +26,7 @@ from spade_bdi_rl_worker.agents.protocols import (
 )
 
 MAX_EPISODES = 1_000_000
+HANDS_S = 5.0  # they end within a tenth of a second once they are interrupted
 _INTERRUPT_AGAIN_S = 0.05
 
 
@@ -58,6 +59,7 @@ class LearnerAgent(TeamAgent):
         self.final_words = ""
         self._given = dict(beliefs)
         self._pursuit: _Pursuit | None = None
+        self._acting: Future[tuple[PursuitReport, dict[str, Belief]]] | None = None
         self._waits = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pursuit")
         super().__init__(account, server, peers, secret, plan, trace)
@@ -76,10 +78,12 @@ class LearnerAgent(TeamAgent):
         super().take_up(library)
 
     async def finish(self) -> None:
+        self.ended.set()  # no further step, which might pursue something else
         self.interrupt()
+        if self._acting is not None:
+            await asyncio.wait({asyncio.wrap_future(self._acting)}, timeout=HANDS_S)
+        self._thread.shutdown(wait=False, cancel_futures=True)
         await super().finish()
-        # Hands end within a tenth of a second once they are interrupted.
-        await asyncio.get_running_loop().run_in_executor(None, self._thread.shutdown)
 
     def interrupt(self) -> None:
         """End the pursuit that is under way; the plan that pursues goes on with what it has."""
@@ -136,6 +140,8 @@ class LearnerAgent(TeamAgent):
         return run
 
     def _begin_pursuit(self, pursuit: _Pursuit) -> None:
+        if self.ended.is_set():
+            raise agentspeak.AslError("the team ends")
         if pursuit.kind not in KINDS:
             raise agentspeak.AslError(f"{pursuit.kind!r} cannot be pursued; {', '.join(KINDS)} can")
         if self._pursuit is not None:
@@ -146,7 +152,7 @@ class LearnerAgent(TeamAgent):
         self._pursuit = pursuit
         what = (pursuit.target,) if pursuit.kind == "subgoal" else ()
         self.reasoner.perceive({"pursuing": agentspeak.Literal(pursuit.kind, what)})
-        future = self._thread.submit(self._act, pursuit)
+        self._acting = future = self._thread.submit(self._act, pursuit)
         loop = asyncio.get_running_loop()
 
         def done(future: Future[tuple[PursuitReport, dict[str, Belief]]]) -> None:

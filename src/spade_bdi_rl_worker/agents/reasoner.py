@@ -12,7 +12,7 @@ plan does can take for ever or grow without end:
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -31,6 +31,8 @@ from spade_bdi_rl_worker.agents.protocols import Trace
 MAX_EXAMINED = 100_000
 MAX_STEPS_UNTIL_WAITING = 20_000
 MAX_BELIEFS = 5_000
+MAX_BELIEFS_OF_ONE = 1_000  # other agent
+_INNER_SOURCES = ("self", "percept")
 MAX_INTENTIONS = 500
 MAX_DEPTH = 2_000
 
@@ -83,6 +85,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
         self._is_own = False  # what is posted now
         self._examined = 0
         self._current: Any = None  # the stack whose step this is
+        self._held: Counter[str] = Counter()  # beliefs, by where they come from
         self._plan_of: dict[int, Any] = {}  # by the identity of its body
 
     # What it knows how to do
@@ -272,10 +275,15 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
         group = self.beliefs[(term.functor, len(term.args))]
         if term in group:
             return
-        if sum(map(len, self.beliefs.values())) >= MAX_BELIEFS:
-            raise agentspeak.AslError(f"there are {MAX_BELIEFS:,} beliefs; no more are taken")
+        text, source = _told(term)
+        limit = MAX_BELIEFS if source in _INNER_SOURCES else MAX_BELIEFS_OF_ONE
+        if self._held[source] >= limit:
+            raise agentspeak.AslError(
+                f"there are {limit:,} beliefs that come from {source}; no more are taken"
+            )
+        self._held[source] += 1
         group.add(term)
-        self.trace.belief(True, *_told(term))
+        self.trace.belief(True, text, source)
 
     def remove_belief(self, term: Any, intention: Any) -> bool:
         term = agentspeak.evaluate(term, intention.scope)
@@ -319,8 +327,10 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
             )
 
     def _discard(self, belief: Any) -> None:
+        text, source = _told(belief)
+        self._held[source] -= 1
         self.beliefs[belief.literal_group()].discard(belief)
-        self.trace.belief(False, *_told(belief))
+        self.trace.belief(False, text, source)
 
     def _tell_plan(self, intention: Any) -> None:
         intention.plan = self._plan_of[id(intention.instr)]

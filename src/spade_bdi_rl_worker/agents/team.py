@@ -129,13 +129,14 @@ class Team:
         finally:
             with self._lock:
                 self._loop = None
+            was_ended = self._learner is not None and self._learner.ended.is_set()
             await self._finish()
         failure = self._failure or (self._learner.failure if self._learner is not None else None)
         if isinstance(failure, PasswordRefusedError):
             failure = refused_password(str(failure))
         if failure is not None:
             raise failure
-        return self._report()
+        return self._report(was_stopped=not was_ended)
 
     async def _until_end(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do the work, unless the team is to end before it is done."""
@@ -263,13 +264,13 @@ class Team:
         if self._server is not None:
             await self._server.stop()
 
-    def _report(self) -> TeamReport:
+    def _report(self, was_stopped: bool) -> TeamReport:
         learner = self._learner
         if learner is None:
             return TeamReport(was_stopped=True)
         return TeamReport(
             learner.final_words,
-            self._is_stopped and not learner.ended.is_set(),
+            was_stopped,
             learner.pursuits,
             self._server_restarts,
             learner.connection.reconnects,
