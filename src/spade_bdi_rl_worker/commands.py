@@ -10,6 +10,7 @@ from typing import Any
 KNOWN = ("goal", "tell", "plan")
 Answer = Mapping[str, Any]
 _SENT_ALONG = ("ok", "text")
+_PLACES = {"goal": ("kind", "target"), "tell": ("belief", "to"), "plan": ("text", "to")}
 
 
 class Commands:
@@ -47,8 +48,18 @@ class Commands:
                 "text": f"{str(name)[:64]!r} is no command of this worker; it knows "
                 f"{', '.join(KNOWN)}",
             }
-        # What travels along is none of the agents' business.
-        told = {key: value for key, value in command.items() if key != "request"}
-        if told.get("kind") == "subgoal" and isinstance(told.get("target"), int):
-            told["target"] = f"state {told['target']}"
-        return self._handle(told)
+        return self._handle(with_names(command))
+
+
+def with_names(command: Mapping[str, Any]) -> dict[str, Any]:
+    """`goal subgoal "row 2, column 3"`: values without a name get theirs by their place."""
+    found = {key: value for key, value in command.items() if key not in ("request", "arguments")}
+    given = command.get("arguments")
+    places = _PLACES[str(found["command"])]
+    if isinstance(given, list):
+        for name, value in zip(places, given, strict=False):
+            found.setdefault(name, value)
+    target = found.get("target")
+    if isinstance(target, int) and not isinstance(target, bool):
+        found["target"] = f"state {target}"
+    return found
