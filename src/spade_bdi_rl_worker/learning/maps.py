@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from spade_bdi_rl_worker.learning.errors import WorldError
+from spade_bdi_rl_worker.learning.errors import SettingsError, WorldError
 from spade_bdi_rl_worker.learning.settings import require_count
 
 RANDOM_MAP = "random_map"
@@ -100,8 +100,11 @@ def _random_map(given: Any) -> tuple[int, float, int]:
         if name not in ("size", "frozen", "seed"):
             raise _wrong(f"have a random_map with {name!r}", "it has size, frozen and seed")
     size, frozen, seed = given.get("size", 8), given.get("frozen", 0.8), given.get("seed", 0)
-    require_count("random_map.size", size, 2, LARGEST_SIDE)
-    require_count("random_map.seed", seed, 0, 2**63)
+    try:
+        require_count("random_map.size", size, 2, LARGEST_SIDE)
+        require_count("random_map.seed", seed, 0, 2**63)
+    except SettingsError as error:
+        raise WorldError(error.message, hint=error.hint, field="env_kwargs") from error
     if not _is_number(frozen) or not _LEAST_FROZEN <= frozen <= 1.0:
         raise _wrong(
             f"have a random_map whose 'frozen' is {frozen!r}",

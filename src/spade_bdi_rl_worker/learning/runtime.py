@@ -327,7 +327,8 @@ class QLearningRuntime:
 
     def q_values(self, state: int, target: int | None = None) -> Floats:
         """Of all actions, by the main table or by a subgoal's."""
-        return self.q_table(target)[self._checked(state)]
+        values: Floats = self.q_table(target)[self._checked(state)]
+        return values
 
     def q_table(self, target: int | None = None) -> Floats:
         """A copy, by state and action."""

@@ -33,7 +33,7 @@ class TransitionTable:
 
     @property
     def n_states(self) -> int:
-        return self.probabilities.shape[0]
+        return len(self.probabilities)
 
     @property
     def n_actions(self) -> int:
