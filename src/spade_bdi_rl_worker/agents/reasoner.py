@@ -136,7 +136,9 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
         try:
             self.call(trigger, goal_type, term, runtime.Intention(), delayed=True)
         except (*PLAN_FAULTS, PlanLoopError) as error:
-            self._tell_failure(f"{trigger.value}{goal_type.value}{term_text(term)}", _say(error))
+            what = f"{trigger.value}{goal_type.value}{term.functor}/{len(term.args)}"
+            self.last_failure = f"{what} was not taken: {_say(error)}"
+            self.trace.note(self.last_failure)
             return False
         return True
 

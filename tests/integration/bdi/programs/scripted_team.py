@@ -13,7 +13,7 @@ from spade_bdi_rl_worker.agents.protocols import PursuitReport
 from spade_bdi_rl_worker.agents.settings import TeamSettings
 from spade_bdi_rl_worker.agents.team import Team, TeamReport
 
-PATIENCE_S = 20.0
+PATIENCE_S = 90.0
 
 
 class ScriptedHands:

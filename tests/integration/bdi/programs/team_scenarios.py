@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import uvloop
 from scripted_team import (
     RunningTeam,
     ScriptedHands,
@@ -21,8 +23,11 @@ from scripted_team import (
     memory_mb,
 )
 
+from spade.message import Message
+
 from mosaic.errors import MosaicError
-from spade_bdi_rl_worker.agents.accounts import ExternalServer
+from spade_bdi_rl_worker.agents.accounts import Account, ExternalServer, ServerAddress
+from spade_bdi_rl_worker.agents.connection import Connection
 from spade_bdi_rl_worker.agents.settings import CompanionSettings, TeamSettings
 from spade_bdi_rl_worker.agents.team import Team
 
@@ -309,6 +314,45 @@ def flood(folder: Path) -> dict[str, Any]:
             "notes": run.trace.notes,
             "messages": len(run.trace.of("message")),
         }
+
+
+def strangers(folder: Path) -> dict[str, Any]:
+    """Somebody else on this machine sends to the learner in the coach's name, without end."""
+    with RunningTeam(TeamSettings(folder)) as run:
+        run.hands.await_pursuit("explore")
+        before = memory_mb(os.getpid())
+        stranger = Account("stranger", "stranger", "localhost", "a password")
+        sent = uvloop.run(_send_in_anothers_name(stranger, run.address, 3_000))
+        run.trace.await_note("refused 1,000 message(s) from somebody outside the team")
+        asked = time.monotonic()
+        run.team.handle({"command": "goal", "kind": "subgoal", "target": "there"})
+        latency = run.hands.await_pursuit("subgoal", "there") - asked
+        grown = memory_mb(os.getpid()) - before
+    heard = [values for values in run.trace.of("message") if "mischief" in values[3]]
+    assert run.report is not None
+    return {
+        "sent": sent,
+        "refused": dict(run.report.refused_messages),
+        "heard": heard,
+        "latency": latency,
+        "grown_mb": grown,
+    }
+
+
+async def _send_in_anothers_name(account: Account, address: ServerAddress, count: int) -> int:
+    connection = Connection(
+        account, address, lambda stanza: None, lambda client: None, lambda note: None
+    )
+    await connection.open(30.0)
+    for number in range(count):
+        metadata = {"performative": "BDI", "ilf_type": "achieve", "number": "1", "base": "1"}
+        message = Message("learner@localhost", "coach@localhost", "mischief", metadata=metadata)
+        connection.send(message.prepare(connection.client))
+        if number % 100 == 0:
+            await asyncio.sleep(0)
+    await asyncio.wait_for(connection.client.waiting_queue.join(), 30.0)
+    await connection.close()
+    return count
 
 
 def orphans(folder: Path) -> dict[str, Any]:
