@@ -50,8 +50,11 @@ class Trained:
                 f"The checkpoint {path.name} does not say what it is of: {error}",
                 hint="take another one of the run",
             ) from error
-        texts, counts = (found.algo, found.env_id, found.run_id), (found.step, found.episodes)
-        counts += (found.seed, found.total_timesteps, found.states, found.actions)
+        texts = (found.algo, found.env_id, found.run_id)
+        counts = (
+            *(found.step, found.episodes, found.seed),
+            *(found.total_timesteps, found.states, found.actions),
+        )
         is_sound = all(isinstance(text, str) for text in texts) and all(
             isinstance(count, int) and not isinstance(count, bool) for count in counts
         )

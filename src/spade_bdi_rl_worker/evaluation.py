@@ -1,4 +1,4 @@
-"""The worker's mode `policy_eval`: batches of episodes, each with a summary, and the exact value."""
+"""The worker's mode `policy_eval`: batches of episodes with summaries, and the exact value."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Limits:
 
 class WorldHands:
     """Keeps to `agents.protocols.Hands`. `attend` says whether the run has to stop; it may block
-    while the run is paused.
+    while the run is paused. `settle` waits until the agents have nothing more to say.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class WorldHands:
         sample_every: int,
         decides_batches: bool,
         attend: Callable[[], bool],
+        settle: Callable[[], None] = lambda: None,
         after_chunk: Callable[[], None] = lambda: None,
     ) -> None:
         self.statistics = Statistics()
@@ -78,6 +79,7 @@ class WorldHands:
         self._sample_every = sample_every
         self._decides_batches = decides_batches
         self._attend = attend
+        self._settle = settle
         self._after_chunk = after_chunk
         self._targets = Targets(runtime.world)
         self._success = Success(runtime.world)
@@ -96,6 +98,7 @@ class WorldHands:
         if self.is_over:
             return PursuitReport(0, is_over=True)
         state = self._state_of(kind, target)
+        self._settle()
         batch = self._begin_batch(kind, target, episodes)
         self._interrupted.clear()
         self.is_playing = True

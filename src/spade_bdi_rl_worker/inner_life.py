@@ -6,6 +6,8 @@ Agents tell it from their thread; the thread that plays asks what has changed si
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,13 @@ LEARNER = "learner"
 MAX_CHANGES = 24
 MAX_TEXT = 160
 _MAX_DEPTH = 50
+# Not kept: what the world tells, and what only goes for the moment.
+_PASSING = ("percept",)
+_MAX_BELIEFS = 5_000
+# Of messages on their way, and then of an agent that thinks about the last one.
+_ON_THE_WAY_S = 3.0
+_QUIET_S = 0.05
+_LOOK_S = 0.005
 
 
 class InnerLife:
@@ -29,6 +38,10 @@ class InnerLife:
         self._beliefs: dict[str, bool] = {}  # since the last step: came (True) or went
         self._events: list[str] = []
         self._left_out = 0
+        self._memory: dict[str, dict[tuple[str, str], None]] = {}
+        self._has_talked = False
+        self._talked_at = 0.0
+        self._on_the_way: Counter[tuple[str, str]] = Counter()  # messages, by from whom to whom
 
     def trace_of(self, agent: str) -> AgentTrace:
         return AgentTrace(self, agent)
@@ -56,10 +69,41 @@ class InnerLife:
             self._left_out = 0
             return found
 
+    def memory(self) -> dict[str, list[str]]:
+        """What each agent believes by itself or was told, as it would stand in a plan."""
+        with self._lock:
+            return {
+                agent: sorted(_with_source(text, source) for text, source in beliefs)
+                for agent, beliefs in self._memory.items()
+            }
+
+    def settle(self) -> None:
+        """Wait until what the learner has said has arrived, and what was answered, too.
+
+        An answer decides what is pursued next. Whether it came before or after a decision shall
+        not be a matter of speed, or a run could not be repeated.
+        """
+        with self._lock:
+            if not self._has_talked:
+                return
+            self._has_talked = False
+        until = time.monotonic() + _ON_THE_WAY_S
+        while time.monotonic() < until:
+            with self._lock:
+                is_quiet = time.monotonic() - self._talked_at >= _QUIET_S
+                if is_quiet and not any(self._on_the_way.values()):
+                    self._has_talked = False
+                    return
+            time.sleep(_LOOK_S)
+        with self._lock:
+            self._on_the_way.clear()  # lost: a coach that died, say
+
     # Called by the traces
 
     def belief(self, agent: str, added: bool, text: str, source: str) -> None:
         self._file.write("belief", agent, added=added, text=text, source=source)
+        if source not in _PASSING:
+            self._remember(agent, added, (text, source))
         if agent != LEARNER:
             return
         with self._lock:
@@ -102,6 +146,12 @@ class InnerLife:
         self._file.write(
             "message", agent, direction=direction, peer=peer, performative=performative, text=text
         )
+        with self._lock:
+            self._has_talked, self._talked_at = True, time.monotonic()
+            if direction == "out":
+                self._on_the_way[(agent, peer)] += 1
+            elif self._on_the_way[(peer, agent)]:
+                self._on_the_way[(peer, agent)] -= 1
         if agent == LEARNER:
             way = "from" if direction == "in" else "to"
             with self._lock:
@@ -110,6 +160,14 @@ class InnerLife:
     def note(self, agent: str, text: str) -> None:
         self._file.write("note", agent, text=text)
         self._note(text if agent == LEARNER else f"{agent}: {text}")
+
+    def _remember(self, agent: str, added: bool, belief: tuple[str, str]) -> None:
+        with self._lock:
+            known = self._memory.setdefault(agent, {})
+            if not added:
+                known.pop(belief, None)
+            elif len(known) < _MAX_BELIEFS:
+                known[belief] = None
 
     def _tell(self, text: str) -> None:
         if len(self._events) < MAX_CHANGES:
@@ -150,3 +208,7 @@ class AgentTrace:
 
     def note(self, text: str) -> None:
         self._life.note(self._agent, text)
+
+
+def _with_source(text: str, source: str) -> str:
+    return text if source == "self" or text.endswith("]") else f"{text}[source({source})]"

@@ -74,7 +74,9 @@ def _server(config: BdiWorkerConfig) -> ExternalServer | None:
 
 
 def _companions(config: BdiWorkerConfig) -> tuple[CompanionSettings, ...]:
-    coach = CompanionSettings(COACH, "coach", _plan(config.extra("coach_plan"), "extras.coach_plan"))
+    coach = CompanionSettings(
+        COACH, "coach", _plan(config.extra("coach_plan"), "extras.coach_plan")
+    )
     more = [
         CompanionSettings(
             str(agent["name"]),

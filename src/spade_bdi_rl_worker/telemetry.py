@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from spade_bdi_rl_worker.learning.runtime import QLearningRuntime
     from spade_bdi_rl_worker.recorder import EpisodeRecorder
 
-METRICS_EVERY = 100  # episodes
+METRICS_EVERY = 100  # episodes, at first; later this share of those that were played
+_SHARE_OF_PLAYED = 200
 _DIGITS = 6
 _FLAG_ENDS = kernels.TERMINATED | kernels.TRUNCATED
 
@@ -40,7 +41,7 @@ class Telemetry:
         self._base: dict[str, Any] = {}
         self._total = 0.0  # of the episode whose steps are being reported
         self._step = 0
-        self._metrics_at = 0  # episodes
+        self._metrics_at = METRICS_EVERY  # episodes
         self._rate = (time.perf_counter(), runtime.steps, runtime.episodes)
 
     def restore(self, total: float) -> None:
@@ -136,11 +137,13 @@ class Telemetry:
     def report_metrics(
         self, td_error: float, statistics: Statistics, confidence: float, *, always: bool = False
     ) -> None:
-        """At most one set for METRICS_EVERY episodes, by their number and not by time."""
+        """Some hundred sets in all, by the number of episodes and not by time."""
         runtime = self._runtime
-        if runtime.episodes // METRICS_EVERY == self._metrics_at and not always:
+        if runtime.episodes < self._metrics_at and not always:
             return
-        self._metrics_at = runtime.episodes // METRICS_EVERY
+        self._metrics_at = runtime.episodes + max(
+            METRICS_EVERY, runtime.episodes // _SHARE_OF_PLAYED
+        )
         visited = int((runtime.visits().sum(axis=1) > 0).sum())
         now, (then, steps, episodes) = time.perf_counter(), self._rate
         elapsed = max(now - then, 1e-6)

@@ -20,6 +20,7 @@ from spade_bdi_rl_worker.hands import Limits, WorldHands
 from spade_bdi_rl_worker.inner_life import LEARNER, InnerLife
 from spade_bdi_rl_worker.learning import kernels
 from spade_bdi_rl_worker.learning.runtime import QLearningRuntime
+from spade_bdi_rl_worker.memory import with_memory
 from spade_bdi_rl_worker.options import FULL
 from spade_bdi_rl_worker.planning import TrainingPlan, plan_training
 from spade_bdi_rl_worker.recorder import EpisodeRecorder
@@ -82,6 +83,8 @@ class Training:
         self._recorder = self._make_recorder()
         self._telemetry = Telemetry(run, self._runtime, self._life, self._recorder)
         settings = team_settings(config, folder)
+        if plan.checkpoint is not None:
+            settings = with_memory(settings, plan.checkpoint.part("memory"))
         self._hands = WorldHands(
             self._runtime,
             self._telemetry,
@@ -90,6 +93,7 @@ class Training:
             sample_every=config.extra("sample_every"),
             decides_batches=decides_batches(config, settings),
             attend=self._attend,
+            settle=self._life.settle,
             after_chunk=self._after_chunk,
         )
         self._team = Team(
@@ -104,7 +108,7 @@ class Training:
             lambda: self._hands,
             plan.trained,
             config.extra("checkpoint_interval"),
-            dict,
+            self._life.memory,
         )
         if plan.checkpoint is not None:
             self._restore_hands(plan.checkpoint.part("hands"), is_back)

@@ -84,8 +84,8 @@ def ask(
     while True:
         for batch in client.stream_events(run_id, cursor, ("heartbeat",)):
             cursor = max(cursor, batch.next_cursor)
-            for line in batch.events:
-                if (answer := _answer_in(line, request)) is not None:
+            for event in batch.events():
+                if (answer := _answer_in(event, request)) is not None:
                     return answer
         if time.monotonic() > deadline:
             return None
@@ -109,12 +109,9 @@ def _value(text: str) -> str:
         raise ConfigError(f"{path} cannot be read: {reason}", field="command") from error
 
 
-def _answer_in(line: bytes, request: str) -> dict[str, Any] | None:
-    try:
-        event = json.loads(line)
-        answer = event["payload"]["answer"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return None
+def _answer_in(event: dict[str, Any], request: str) -> dict[str, Any] | None:
+    payload = event.get("payload")
+    answer = payload.get("answer") if isinstance(payload, dict) else None
     is_ours = isinstance(answer, dict) and answer.get("request") == request
     return answer if is_ours else None
 
