@@ -1,8 +1,8 @@
 """An agent of the team: SPADE's BDI agent with a reasoner of ours, messages that arrive, and rest.
 
-What spade_bdi does in a loop without end happens here only when there is something to do: a message,
-a pursuit that has ended, a moment that a plan waits for. Reasoning has an allowance, so that no plan
-eats a core; messages come from members of the team only, each once and in order.
+What spade_bdi does in a loop without end happens here only when there is something to do: a
+message, a pursuit that has ended, a moment that a plan waits for. Reasoning has an allowance, so
+that no plan eats a core; messages come from members of the team only, each once and in order.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class TeamAgent(BDIAgent):  # type: ignore[misc]
         content = agentspeak.freeze(terms[2], intention.scope, {})
         text = content if isinstance(content, str) else term_text(content)
         for receiver in receivers if isinstance(receivers, tuple) else (receivers,):
-            self.tell(getattr(receiver, "functor", receiver), performative, text)
+            self.tell(str(getattr(receiver, "functor", receiver)), performative, text)
 
     def _note_terms(self, terms: Any, intention: Any) -> None:
         memo: dict[Any, Any] = {}
@@ -278,24 +278,24 @@ class TeamAgent(BDIAgent):  # type: ignore[misc]
         if self.connection.is_connected:
             self.connection.send(message.prepare(self.connection.client))
 
-    def _message_received(self, stanza: Any) -> list[Any]:
+    def _message_received(self, stanza: Any) -> None:
         """Called by the XMPP client for whatever comes."""
         message = Message.from_node(stanza)
         name = self._names.get(message.sender.bare, "")
         if not name or message.get_metadata("team") != self._secret:
             self._refuse("from somebody outside the team")
-            return []
+            return
         session = message.get_metadata("session") or ""
         try:
             number = int(message.get_metadata("number") or "")
             base = int(message.get_metadata("base") or "0")
         except ValueError:
             self._refuse("without a number")
-            return []
+            return
         if message.get_metadata("performative") == _ACKNOWLEDGEMENT:
             self._outboxes[name].acknowledge(session, number)
             self._transmit(name)
-            return []
+            return
         kind = message.get_metadata("ilf_type") or ""
         verdict = self._inbox.offer(name, Envelope(kind, message.body or "", session, number, base))
         if verdict in (Verdict.TAKEN, Verdict.KNOWN):
@@ -305,7 +305,6 @@ class TeamAgent(BDIAgent):  # type: ignore[misc]
             self._refuse("because too many were waiting; they are sent again")
         elif verdict is Verdict.TOO_LONG:
             self._refuse("because they are too long")
-        return []
 
     def _acknowledge(self, name: str) -> None:
         session, number = self._inbox.taken(name)

@@ -1,4 +1,4 @@
-"""A program of ours that runs beside the worker: JSON lines in and out, and no trace when it ends."""
+"""A program of ours that runs beside the worker: JSON lines in and out, nothing left at its end."""
 
 from __future__ import annotations
 

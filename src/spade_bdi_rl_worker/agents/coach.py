@@ -133,7 +133,8 @@ def goal_term(kind: str, target: str) -> Any:
 def main() -> int:
     end_with_parent(int(sys.argv[1]))
     silence_libraries()
-    return uvloop.run(_live())
+    status: int = uvloop.run(_live())
+    return status
 
 
 async def _live() -> int:

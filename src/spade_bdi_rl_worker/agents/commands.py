@@ -40,7 +40,9 @@ def problem_with(command: dict[str, Any], roles: dict[str, str]) -> Answer | Non
         return refused(f"a belief has at most {MAX_TEXT} characters")
     errors = [problem for problem in problems if problem.is_error]
     if errors:
-        return refused(f"the {'plan' if name == 'plan' else 'belief'} is wrong: {errors[0]}", problems)
+        return refused(
+            f"the {'plan' if name == 'plan' else 'belief'} is wrong: {errors[0]}", problems
+        )
     return None
 
 
@@ -51,7 +53,7 @@ def _problem_with_goal(command: dict[str, Any]) -> Answer | None:
     if not isinstance(target, str) or len(target) > MAX_TEXT:
         return refused(f"a target is a text of at most {MAX_TEXT} characters")
     if kind == "subgoal" and not target.strip():
-        return refused("a subgoal needs a target, such as \"row 2, column 3\"")
+        return refused('a subgoal needs a target, such as "row 2, column 3"')
     return None
 
 

@@ -181,10 +181,8 @@ class Connection:
             except UnreachableError as error:
                 if time.monotonic() - reminded > REMIND_S:
                     reminded = time.monotonic()
-                    minutes = (reminded - started) / 60
-                    self._note(
-                        f"{self.account.name} has been without server for {minutes:.0f} min: {error}"
-                    )
+                    minutes, name = (reminded - started) / 60, self.account.name
+                    self._note(f"{name} has been without its server for {minutes:.0f} min: {error}")
                 continue
             except PasswordRefusedError as error:
                 self.failure = error

@@ -108,7 +108,9 @@ class LearnerAgent(TeamAgent):
             )
         elif not self._waits:
             self._waits = True
-            self.trace.note("the learner waits for messages: its plans have nothing to do by themselves")
+            self.trace.note(
+                "the learner waits for messages: its plans have nothing to do by themselves"
+            )
 
     # Actions
 

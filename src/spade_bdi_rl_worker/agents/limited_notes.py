@@ -1,4 +1,4 @@
-"""Notes for people, held to what people can read: a plan that fails a thousand times is one note."""
+"""Notes for people, held to what people can read: a plan may fail a thousand times a minute."""
 
 from __future__ import annotations
 

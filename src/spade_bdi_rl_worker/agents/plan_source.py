@@ -1,8 +1,8 @@
 """AgentSpeak as text: parsed and built, with every problem at its line and column.
 
-agentspeak itself writes problems to a log, in colours; here they are values. Two of its habits are
-mended: letters beyond ASCII in strings come out as they went in, and an action that nobody offers
-is an error before the plan runs.
+agentspeak itself writes problems to a log, in colours; here they are values. Two of its habits
+are mended: letters beyond ASCII in strings come out as they went in, and an action that nobody
+offers is an error before the plan runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from agentspeak import lexer, parser, runtime
 
 MAX_PLAN_BYTES = 65_536
 _MAX_PROBLEMS = 20
-_RESERVED = frozenset("true false not div mod if else while for include begin end".split())
+_RESERVED = frozenset(
+    ["true", "false", "not", "div", "mod", "if", "else", "while", "for", "include", "begin", "end"]
+)
 # What AgentSpeak code can make agentspeak raise.
 PLAN_FAULTS = (
     agentspeak.AslError,
@@ -52,7 +54,9 @@ class PlanProblem:
     is_error: bool = True
 
     def __str__(self) -> str:
-        return f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
+        return (
+            f"line {self.line}, column {self.column}: {self.message}" if self.line else self.message
+        )
 
     def to_dict(self) -> dict[str, Any]:
         severity = "error" if self.is_error else "warning"
@@ -138,7 +142,7 @@ class _ProblemLog:
 
 
 def _plainly(text: str) -> str:
-    """agentspeak's words for what it expects, as somebody says it who has not written the parser."""
+    """What the parser expects, in words of somebody who has not written it."""
     if text.startswith("expected functor, got "):
         got = text.removeprefix("expected functor, got ")
         if got.strip("'") in _RESERVED:
@@ -148,11 +152,11 @@ def _plainly(text: str) -> str:
 
 
 class _Tokens:
-    """The lexer's tokens; a file that would be included is refused, for a plan has to stand alone."""
+    """The lexer's tokens; to include a file is refused, for a plan has to stand alone."""
 
-    def __init__(self, text: str, log: _ProblemLog) -> None:
-        self._log = log
-        self._tokens = lexer.tokenize(agentspeak.StringSource("plan", text), log)
+    def __init__(self, text: str, found: _ProblemLog) -> None:
+        self._log = found
+        self._tokens = lexer.tokenize(agentspeak.StringSource("plan", text), found)
         self._last: Any = None
 
     def peek(self) -> Any:
@@ -173,51 +177,51 @@ class _Tokens:
 
 def parse(text: str, actions: Any) -> PlanLibrary:
     """The parts of a plan. Raises PlanError."""
-    log = _ProblemLog(text)
+    found = _ProblemLog(text)
     if len(text.encode()) > MAX_PLAN_BYTES:
         raise PlanError([PlanProblem(0, 0, f"the plan has more than {MAX_PLAN_BYTES} bytes")])
     library = PlanLibrary()
-    tokens = _Tokens(text, log)
+    tokens = _Tokens(text, found)
     try:
-        tree = parser.parse("plan", tokens, log)
-        _build(library, tree, actions, log)
+        tree = parser.parse("plan", tokens, found)
+        _build(library, tree, actions, found)
     except _StopParsingError:
         pass
     except PLAN_FAULTS as error:
         loc = tokens.peek().loc if tokens.peek() else None
         deep = isinstance(error, RecursionError)
-        log.error("this is nested too deeply" if deep else f"{error}", loc=loc)
-    if log.has_errors:
-        raise PlanError(log.problems)
-    library.warnings = log.problems
+        found.error("this is nested too deeply" if deep else f"{error}", loc=loc)
+    if found.has_errors:
+        raise PlanError(found.problems)
+    library.warnings = found.problems
     return library
 
 
-def _build(library: PlanLibrary, tree: Any, actions: Any, log: _ProblemLog) -> None:
+def _build(library: PlanLibrary, tree: Any, actions: Any, found: _ProblemLog) -> None:
     for rule in tree.rules:
         variables: dict[str, Any] = {}
         head = rule.head.accept(runtime.BuildTermVisitor(variables))
-        query = rule.consequence.accept(runtime.BuildQueryVisitor(variables, actions, log))
+        query = rule.consequence.accept(runtime.BuildQueryVisitor(variables, actions, found))
         library.rules.append(runtime.Rule(head, query))
     for node in tree.plans:
-        library.plans.append(_build_plan(node, actions, log))
+        library.plans.append(_build_plan(node, actions, found))
     for belief in tree.beliefs:
         library.beliefs.append(belief.accept(runtime.BuildTermVisitor({})))
     for goal in tree.goals:
         library.goals.append(goal.atom.accept(runtime.BuildTermVisitor({})))
-    _warn_of_missing_plans(library, tree, log)
+    _warn_of_missing_plans(library, tree, found)
 
 
-def _build_plan(node: Any, actions: Any, log: _ProblemLog) -> Any:
+def _build_plan(node: Any, actions: Any, found: _ProblemLog) -> Any:
     variables: dict[str, Any] = {}
     event = node.event
     head = event.head.accept(runtime.BuildTermVisitor(variables))
     context: Any = runtime.TrueQuery()
     if node.context:
-        context = node.context.accept(runtime.BuildQueryVisitor(variables, actions, log))
+        context = node.context.accept(runtime.BuildQueryVisitor(variables, actions, found))
     body = runtime.Instruction(runtime.noop)
     if node.body:
-        node.body.accept(runtime.BuildInstructionsVisitor(variables, actions, body, log))
+        node.body.accept(runtime.BuildInstructionsVisitor(variables, actions, body, found))
     plan = runtime.Plan(
         event.trigger, event.goal_type, head, context, body, node.body, node.annotation
     )
@@ -227,7 +231,7 @@ def _build_plan(node: Any, actions: Any, log: _ProblemLog) -> Any:
     return plan
 
 
-def _warn_of_missing_plans(library: PlanLibrary, tree: Any, log: _ProblemLog) -> None:
+def _warn_of_missing_plans(library: PlanLibrary, tree: Any, found: _ProblemLog) -> None:
     """Goals of the text that no plan of it is for: one that comes later may be."""
     known = {
         (plan.head.functor, len(plan.head.args))
@@ -248,34 +252,34 @@ def _warn_of_missing_plans(library: PlanLibrary, tree: Any, log: _ProblemLog) ->
                 terms.append(formula.term)
     for term in terms:
         if (term.functor, len(term.terms)) not in known:
-            log.warning(f"no plan is for the goal !{term.signature()}", loc=term.loc)
+            found.warning(f"no plan is for the goal !{term.signature()}", loc=term.loc)
 
 
 def parse_term(text: str) -> Any:
     """One literal, such as the content of a message. Raises PlanError."""
     source = text.strip().removesuffix(".") + "."
-    log = _ProblemLog(source)
+    found = _ProblemLog(source)
     try:
-        tokens = _Tokens(source, log)
-        token, node = parser.parse_literal(next(tokens), tokens, log)
+        tokens = _Tokens(source, found)
+        token, node = parser.parse_literal(next(tokens), tokens, found)
         if token.lexeme != ".":
-            log.error(f"expected one belief or goal, got {token.lexeme!r} after it", loc=token.loc)
-        term = node.accept(parser.ConstFoldVisitor(log)).accept(runtime.BuildTermVisitor({}))
+            found.error(
+                f"expected one belief or goal, got {token.lexeme!r} after it", loc=token.loc
+            )
+        term = node.accept(parser.ConstFoldVisitor(found)).accept(runtime.BuildTermVisitor({}))
     except _StopParsingError:
         term = None
     except StopIteration:
         term = None
-        log.error("it ends too early")
+        found.error("it ends too early")
     except PLAN_FAULTS as error:
         term = None
-        log.error(f"{error or 'nested too deeply'}")
-    if log.has_errors:
-        raise PlanError(log.problems)
+        found.error(f"{error or 'nested too deeply'}")
+    if found.has_errors:
+        raise PlanError(found.problems)
     return agentspeak.freeze(term, {}, {})
 
 
 def term_text(term: Any) -> str:
     """As it would be written in a plan."""
     return str(agentspeak.asl_repr(term))
-
-

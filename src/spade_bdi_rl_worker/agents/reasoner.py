@@ -197,7 +197,9 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
             self.loops += 1
             label = stack[-1].plan.label
             is_own = any([self._end(each) for each in list(self.intentions)])
-            self._tell_failure(label, f"{error}; all of them are ended{_where(instruction)}", is_own)
+            self._tell_failure(
+                label, f"{error}; all of them are ended{_where(instruction)}", is_own
+            )
         except PlanLoopError as error:
             self.loops += 1
             label = stack[-1].plan.label

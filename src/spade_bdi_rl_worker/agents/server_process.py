@@ -101,7 +101,9 @@ class ServerProcess:
                 self._on_end()
 
         arguments = [str(self.folder), str(port), str(os.getpid())]
-        self._child = child = Child("server", arguments, self.folder / "server.log", on_line, on_end)
+        self._child = child = Child(
+            "server", arguments, self.folder / "server.log", on_line, on_end
+        )
         try:
             answer = await asyncio.wait_for(said, limit_s)
         except TimeoutError:

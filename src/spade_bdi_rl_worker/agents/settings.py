@@ -58,7 +58,9 @@ class TeamSettings:
         if len(set(names)) < len(names):
             raise ConfigError("two agents have the same name", field="agents")
         if len(self.companions) > MAX_COMPANIONS:
-            raise ConfigError(f"more than {MAX_COMPANIONS} agents beside the learner", field="agents")
+            raise ConfigError(
+                f"more than {MAX_COMPANIONS} agents beside the learner", field="agents"
+            )
         if not any(companion.role == "coach" for companion in self.companions):
             raise ConfigError("a team needs a coach", field="agents")
         if not 0 <= self.port <= 65_535:

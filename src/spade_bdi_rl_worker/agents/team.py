@@ -1,9 +1,9 @@
 """The agents of a run together: started in order, watched, told things, stopped without a trace.
 
-    team = Team(settings, hands, trace)
-    report = team.run()        # blocks; raises MosaicError
-    team.handle({"command": "goal", "kind": "exploit"})   # from any other thread
-    team.stop()                                            # likewise
+team = Team(settings, hands, trace)
+report = team.run()        # blocks; raises MosaicError
+team.handle({"command": "goal", "kind": "exploit"})   # from any other thread
+team.stop()                                            # likewise
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class Team:
     def run(self) -> TeamReport:
         """Blocks until the learner has done what it was for, or `stop`. Raises MosaicError."""
         check_plans(self.settings)
-        return uvloop.run(self._live())
+        report: TeamReport = uvloop.run(self._live())
+        return report
 
     def stop(self) -> None:
         """End soon: a pursuit is interrupted. May come before `run`, too."""
@@ -286,7 +287,9 @@ def run_team(settings: TeamSettings, hands: Hands, trace: Trace) -> TeamReport:
 def check_plans(settings: TeamSettings) -> None:
     """Raises ConfigError for the first plan that is wrong, with all its problems in the details."""
     plans = [(LEARNER, LEARNER, settings.learner_plan, "plan")]
-    plans += [(item.name, item.role, settings.plan_of(item), "agents") for item in settings.companions]
+    plans += [
+        (item.name, item.role, settings.plan_of(item), "agents") for item in settings.companions
+    ]
     for name, role, text, setting in plans:
         problems = check_plan(text, role)
         errors = [problem for problem in problems if problem.is_error]

@@ -49,7 +49,7 @@ def bundle_python() -> Path:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(PROGRAMS)])}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(SOURCE.parent)])}
 
 
 def command_for(program: str, *arguments: object) -> list[str]:

@@ -15,7 +15,6 @@ SECOND = 1.0
 LONG_S = 3 * PATIENCE_S  # for scenarios with several teams
 
 
-
 def test_a_goal_goes_through_coach_and_server_and_changes_what_the_learner_does(
     tmp_path: Path,
 ) -> None:
@@ -145,7 +144,9 @@ def test_a_member_that_floods_the_learner_is_held_to_a_bound(tmp_path: Path) -> 
 
 def test_somebody_outside_the_team_is_not_heard(tmp_path: Path) -> None:
     told = run_program("team_scenarios", "strangers", tmp_path)
-    assert told["heard"] == [] and told["refused"] == {"from somebody outside the team": told["sent"]}
+    assert told["heard"] == [] and told["refused"] == {
+        "from somebody outside the team": told["sent"]
+    }
     assert told["latency"] < SECOND * slowdown() and told["grown_mb"] < 30
 
 

@@ -25,7 +25,12 @@ BROKEN = {
     "+!a <- .note($).": "line 1, column 14: illegal character '$'",
     "+!a <- .control_flow.": "no such action '.control_flow/0'",
 }
-FINE = ["", "// nothing\n", "+!a : x & not y <- .note(a); -+b(1).", "@l +x(_) <- for (y(Z)) { -y(Z) }."]
+FINE = [
+    "",
+    "// nothing\n",
+    "+!a : x & not y <- .note(a); -+b(1).",
+    "@l +x(_) <- for (y(Z)) { -y(Z) }.",
+]
 
 
 def test_every_problem_has_a_place_and_a_sentence() -> None:

@@ -14,12 +14,12 @@ import time
 from pathlib import Path
 
 import uvloop
-from scripted_team import exists, listening_ports
 
 from spade_bdi_rl_worker.agents.accounts import embedded_accounts
 from spade_bdi_rl_worker.agents.agent import silence_libraries
 from spade_bdi_rl_worker.agents.connection import Connection
 from spade_bdi_rl_worker.agents.server_process import HOST, ServerProcess
+from tests.integration.bdi.programs.scripted_team import exists, listening_ports
 
 PATIENCE_S = 60.0
 
@@ -31,7 +31,8 @@ async def start_and_stop(folder: Path) -> tuple[float, float, int, int]:
     await server.start(0, PATIENCE_S)
     up_s = time.monotonic() - started
     pid, port = server.pid, server.port
-    assert pid is not None and listening_ports(pid) == [("0100007F", port)], listening_ports(pid)
+    assert pid is not None
+    assert listening_ports(pid) == [("0100007F", port)], listening_ports(pid)
     account = embedded_accounts(["learner"], HOST)["learner"]
     connection = Connection(
         account, server.address, lambda message: None, lambda client: None, lambda note: None

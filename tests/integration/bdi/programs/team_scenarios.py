@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from scripted_team import (
+from spade.message import Message
+
+from mosaic.errors import MosaicError
+from spade_bdi_rl_worker.agents.accounts import Account, ExternalServer, ServerAddress
+from spade_bdi_rl_worker.agents.connection import Connection
+from spade_bdi_rl_worker.agents.settings import CompanionSettings, TeamSettings
+from spade_bdi_rl_worker.agents.team import Team
+from tests.integration.bdi.programs.scripted_team import (
     RunningTeam,
     ScriptedHands,
     await_gone,
@@ -22,14 +29,6 @@ from scripted_team import (
     listening_ports,
     memory_mb,
 )
-
-from spade.message import Message
-
-from mosaic.errors import MosaicError
-from spade_bdi_rl_worker.agents.accounts import Account, ExternalServer, ServerAddress
-from spade_bdi_rl_worker.agents.connection import Connection
-from spade_bdi_rl_worker.agents.settings import CompanionSettings, TeamSettings
-from spade_bdi_rl_worker.agents.team import Team
 
 COACH = CompanionSettings("coach", "coach")
 
@@ -374,7 +373,7 @@ def ends(folder: Path) -> dict[str, Any]:
     stopped = Team(TeamSettings(folder / "c"), ScriptedHands())
     stopped.stop()
     hands = ScriptedHands(0.01)
-    hands.pursue = _raise  # type: ignore[method-assign]
+    setattr(hands, "pursue", _raise)  # noqa: B010 (mypy refuses the assignment)
     with RunningTeam(TeamSettings(folder / "d"), hands) as broken:
         broken.join()
     waiting_plan = "+!pursue_goal(K, T) <- .pursue(K, T, 5, _)."
