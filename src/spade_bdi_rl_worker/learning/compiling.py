@@ -8,6 +8,7 @@ be ours alone, or nothing is kept. `NUMBA_CACHE_DIR`, where somebody set it, is 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -65,7 +66,34 @@ def compiled(function: _Function) -> _Function:
         done = numba.njit(cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
+    _forgive(done)
     return done
+
+
+def _forgive(function: Any) -> None:
+    """A kept file that is damaged, or a full disk, costs the time to compile and no more.
+
+    numba itself would fail, at this start and at every later one.
+    """
+    kept = function._cache
+    load, save = kept.load_overload, kept.save_overload
+
+    def load_or_forget(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # noqa: BLE001 (of what garbage makes pickle raise there is no list)
+            with contextlib.suppress(OSError):
+                kept.flush()
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except Exception:  # noqa: BLE001 (saving reads what is there first)
+            with contextlib.suppress(OSError):
+                kept.flush()
+
+    kept.load_overload, kept.save_overload = load_or_forget, save_if_possible
 
 
 def plain_versions(module: ModuleType) -> Any:

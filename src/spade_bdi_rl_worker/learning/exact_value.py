@@ -118,8 +118,7 @@ def _without_limit(
     table: TransitionTable, steps: Floats, rewards: Floats, chances: Floats, discount: float
 ) -> Floats:
     if discount < 1.0:
-        solved: Floats = np.linalg.solve(np.eye(len(steps)) - discount * steps, rewards)
-        return solved
+        return np.linalg.solve(np.eye(len(steps)) - discount * steps, rewards).astype(np.float64)
     may_end = _leading_to(
         (chances[:, :, None] * table.probabilities * table.ends).sum(axis=(1, 2)) > 0.0, steps
     )

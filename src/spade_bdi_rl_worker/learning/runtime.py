@@ -24,7 +24,9 @@ from spade_bdi_rl_worker.learning.tables import (
 )
 from spade_bdi_rl_worker.learning.world import World
 
-SLICE_S = 0.025  # of work, until somebody who wants it to stop is asked
+# Of work, until somebody who wants it to stop is asked; on a busy machine it takes a few times as
+# long.
+SLICE_S = 0.01
 STATE_VERSION = 1
 _FIRST_SLICE = 500  # steps; later ones go by how long these took
 _MOST_STEPS = 250_000

@@ -244,7 +244,7 @@ def test_an_episode_of_an_environment_without_a_table_is_played_again(
     # A slice that is so short that it ends within an episode.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "SLICE_S", 1e-9)
-        patch.setattr(runtime.time, "perf_counter", counting())
+        patch.setattr(time, "perf_counter", counting())
         first.pursue(Pursuit(episodes=30), should_stop=stop_soon)
     assert first.state is not None
     save_tables(tmp_path, first.state_dict())

@@ -171,7 +171,7 @@ class LyingLake(FrozenLakeEnv):
     """Has a table, and does something else."""
 
     def step(self, a: Any) -> Any:
-        observation, reward, ended, truncated, info = super().step(a)
+        observation, reward, ended, truncated, info = FrozenLakeEnv.step(self, a)  # type: ignore[no-untyped-call]
         return observation, reward - 0.1, ended, truncated, info
 
 
@@ -198,10 +198,11 @@ class Shelf(gymnasium.Env[Any, Any]):
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    for name, kind in (("Lying", LyingLake), ("False", FalseLake), ("Shelf", Shelf)):
+    kinds: dict[str, Any] = {"Lying": LyingLake, "False": FalseLake, "Shelf": Shelf}
+    for name, kind in kinds.items():
         gymnasium.register(f"Mosaic{name}-v0", entry_point=kind)
     yield
-    for name in ("Lying", "False", "Shelf"):
+    for name in kinds:
         del gymnasium.registry[f"Mosaic{name}-v0"]
 
 
