@@ -32,6 +32,7 @@ from spade_bdi_rl_worker.learning.transitions import is_true, read_table
 
 LONGEST_REPLAY = 100_000  # steps of an episode that a snapshot can bring back
 _MOST_ACTIONS = 10_000
+_MOST_PAIRS = 20_000_000  # of states and actions: a table has up to seven arrays of them
 _MOST_STEPS = 10**9
 # Families that are registered when their package is imported.
 _PACKAGES = {"MiniGrid-": "minigrid", "BabyAI-": "minigrid"}
@@ -50,6 +51,7 @@ class World:
         core = env.unwrapped
         self.n_actions, self._first_action = _count_actions(env)
         self._states = _state_reader(env, bins)
+        _refuse_large(self._states.size, self.n_actions)
         self.action_names = action_names(core, self.n_actions)
         self.limit = _time_limit(env)
         self.table = None
@@ -260,6 +262,16 @@ def _count_actions(env: Any) -> tuple[int, int]:
             field="env_id",
         )
     return int(space.n), int(space.start)
+
+
+def _refuse_large(states: int, actions: int) -> None:
+    if states * actions > _MOST_PAIRS:
+        raise WorldError(
+            f"'env_id': {states:,} states with {actions:,} actions each are {states * actions:,} "
+            f"values; a table can have {_MOST_PAIRS:,}",
+            hint="choose a smaller environment, or fewer bins",
+            field="env_id",
+        )
 
 
 def _state_reader(env: Any, bins: Any) -> StateReader:

@@ -162,6 +162,11 @@ def test_bins_are_for_fractions() -> None:
     assert "not put into bins" in refusal("FrozenLake-v1", bins=4).message
 
 
+def test_a_table_that_would_fill_the_memory_is_refused() -> None:
+    error = refusal("MosaicVast-v0")
+    assert "25,000,000 values" in error.message
+
+
 def test_a_limit_of_steps_can_be_given() -> None:
     assert World.make("CliffWalking-v1", {"max_episode_steps": 50}).limit == 50
     assert World.make("CliffWalking-v1").limit is None
@@ -196,9 +201,14 @@ class Shelf(gymnasium.Env[Any, Any]):
         return ("b" if action == 1 else "c"), 1.0, action == 2, False, {}
 
 
+class Vast(Shelf):
+    observation_space: Any = spaces.Discrete(5000)
+    action_space = spaces.Discrete(5000)
+
+
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    kinds: dict[str, Any] = {"Lying": LyingLake, "False": FalseLake, "Shelf": Shelf}
+    kinds: dict[str, Any] = {"Lying": LyingLake, "False": FalseLake, "Shelf": Shelf, "Vast": Vast}
     for name, kind in kinds.items():
         gymnasium.register(f"Mosaic{name}-v0", entry_point=kind)
     yield
