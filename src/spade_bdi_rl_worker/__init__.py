@@ -40,6 +40,7 @@ def get_worker_metadata() -> WorkerCapabilities:
         lane=Lane.TELEMETRY,
         replay_maker="spade_bdi_rl_worker.replay:make_environment",
         checkpoint_check="spade_bdi_rl_worker.checkpoint_check:check_checkpoint",
+        checkpoint_suffixes=(".qtable",),
         readiness_checks=tuple(
             ReadinessCheck(name=package, check=f"import:{package}", fix=_INSTALL)
             for package in _NEEDED

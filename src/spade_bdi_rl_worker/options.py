@@ -30,11 +30,11 @@ class WorkerExtras:
     )
     warm_start_path: str | None = option(
         None,
-        help="the tables of a checkpoint of the same environment, or of a map of the same size",
+        help="what a checkpoint of a like training has learned",
         editor="checkpoint",
         title="Begin with",
         section="Run",
-        placeholder="empty tables",
+        placeholder="nothing",
         flag="--warm-start",
         modes=(TRAIN,),
     )
@@ -141,7 +141,7 @@ class WorkerExtras:
     )
     server: str = option(
         EMBEDDED,
-        help="the XMPP server: embedded (one of the run's own), or the host of another",
+        help="embedded (one of the run's own), or the host of another",
         title="XMPP server",
         section="XMPP",
         order=1,
@@ -253,7 +253,7 @@ class WorkerExtras:
     )
     eval_deterministic: bool = option(
         True,
-        help="the best action; otherwise a random one as often as at the end of the training",
+        help="the best action instead of a sampled one",
         title="Deterministic actions",
         order=4,
         flag="--stochastic",
