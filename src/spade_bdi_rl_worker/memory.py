@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
 _MOST_BELIEFS = 5_000
 _LONGEST = 2_000
-# A belief on a line of its own; not a rule (:-), a plan or a goal.
-_INITIAL = re.compile(r"^[ \t]*[a-z]\w*(?:\([^\n]*\))?(?:\[[^\n]*\])?[ \t]*\.[ \t]*(?://[^\n]*)?$")
+_NAME = re.compile(r"[a-z]\w*")
+_CLOSING = {"(": ")", "[": "]"}
 
 
 def with_beliefs(plan: str, beliefs: Sequence[str]) -> str:
     """The plan with these beliefs in place of those in it. Lines keep their numbers."""
-    kept = [
-        "" if _INITIAL.fullmatch(line) and ":-" not in line else line for line in plan.split("\n")
-    ]
+    kept = ["" if _is_initial(line) else line for line in plan.split("\n")]
     return "\n".join([*kept, *(f"{belief}." for belief in beliefs), ""])
 
 
@@ -66,4 +64,50 @@ def _checked(memory: Any) -> dict[str, list[str]]:
 
 def _is_belief(text: Any) -> bool:
     """A checkpoint may be anybody's: nothing in it becomes a plan."""
-    return isinstance(text, str) and len(text) <= _LONGEST and bool(_INITIAL.fullmatch(f"{text}."))
+    return isinstance(text, str) and len(text) <= _LONGEST and end_of_term(text) == len(text)
+
+
+def _is_initial(line: str) -> bool:
+    """Whether the line is a belief and nothing else; not a rule, a plan or a goal."""
+    text = line.strip()
+    end = end_of_term(text)
+    rest = text[end:].strip() if end else ""
+    return rest[:1] == "." and (rest[1:].strip() == "" or rest[1:].strip().startswith("//"))
+
+
+def end_of_term(text: str) -> int:
+    """Where a term such as `seen("a)", 1)[source(coach)]` ends; 0 where there is none."""
+    name = _NAME.match(text)
+    if name is None:
+        return 0
+    end = name.end()
+    for opening in _CLOSING:
+        if text[end : end + 1] == opening:
+            end = _end_of_group(text, end)
+            if not end:
+                return 0
+    return end
+
+
+def _end_of_group(text: str, start: int) -> int:
+    """Behind the bracket that closes the one at `start`; 0 where none does."""
+    open_ones: list[str] = []
+    is_quoted = False
+    place = start
+    while place < len(text):
+        letter = text[place]
+        if letter == "\n" or (not is_quoted and text[place : place + 2] in ("//", "/*")):
+            return 0
+        if is_quoted and letter == "\\":
+            place += 1
+        elif letter == '"':
+            is_quoted = not is_quoted
+        elif not is_quoted and letter in _CLOSING:
+            open_ones.append(_CLOSING[letter])
+        elif not is_quoted and letter in _CLOSING.values():
+            if letter != open_ones.pop():
+                return 0
+            if not open_ones:
+                return place + 1
+        place += 1
+    return 0
