@@ -51,7 +51,7 @@ def _checked(memory: Any) -> dict[str, list[str]]:
         return {}
     found: dict[str, list[str]] = {}
     for name, beliefs in memory.items():
-        texts = beliefs if isinstance(beliefs, list) else [None]
+        texts: list[Any] = beliefs if isinstance(beliefs, list) else [None]
         if len(texts) > _MOST_BELIEFS or not all(_is_belief(text) for text in texts):
             raise ConfigError(
                 f"The checkpoint does not say what {str(name)[:40]} believed",

@@ -103,9 +103,7 @@ def test_a_run_leaves_checkpoints_and_nothing_of_its_server(
     assert "best" not in record.checkpoint_uri
 
 
-def test_an_episode_can_be_replayed_to_the_last_reward(
-    daemon: DaemonHarness, trained: str
-) -> None:
+def test_an_episode_can_be_replayed_to_the_last_reward(daemon: DaemonHarness, trained: str) -> None:
     episodes = lines_of(daemon, trained, "episode")
     won = [item["episode_index"] for item in episodes if item["total_reward"] > 0]
     for number in (0, won[0], won[-1]):
@@ -150,9 +148,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint_bit_for_bit(daemon: DaemonHarn
     assert bytes_of(states[0]) == bytes_of(states[1])
 
 
-def test_a_resumed_run_goes_on_where_the_other_ended(
-    daemon: DaemonHarness, trained: str
-) -> None:
+def test_a_resumed_run_goes_on_where_the_other_ended(daemon: DaemonHarness, trained: str) -> None:
     config = {
         "total_timesteps": 12_000,
         "extras": {
@@ -245,13 +241,15 @@ def test_bad_settings_are_refused_by_name(
 
 def test_a_password_in_a_config_is_refused(daemon: DaemonHarness) -> None:
     with pytest.raises(ConfigError, match="server_password"):
-        start(daemon, {**LAKE, "total_timesteps": 9, "extras": {"server_password": "hunter2hunter"}})
+        start(
+            daemon, {**LAKE, "total_timesteps": 9, "extras": {"server_password": "hunter2hunter"}}
+        )
 
 
 def test_a_plan_that_gives_up_ends_the_run(daemon: DaemonHarness, tmp_path: Path) -> None:
     plan = tmp_path / "brief.asl"
     plan.write_text(
-        "!live.\n+!live <- .pursue(explore, none, 20, _); .finish(\"enough is known\").\n"
+        '!live.\n+!live <- .pursue(explore, none, 20, _); .finish("enough is known").\n'
     )
     config = {**LAKE, "total_timesteps": 10**9, "extras": {"plan": str(plan)}}
     run_id = start(daemon, config)

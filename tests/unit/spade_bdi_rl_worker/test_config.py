@@ -32,7 +32,8 @@ def config(extras: dict[str, Any] | None = None, **changes: Any) -> BdiWorkerCon
 def test_the_worker_is_described_without_heavy_imports() -> None:
     code = (
         "import sys; from spade_bdi_rl_worker import get_worker_metadata as of;"
-        "from spade_bdi_rl_worker.catalogue import algorithm_catalogue; of(); algorithm_catalogue();"
+        "from spade_bdi_rl_worker.catalogue import algorithm_catalogue as algorithms;"
+        "of(); algorithms();"
         "print(sorted({'numpy', 'gymnasium', 'spade', 'agentspeak'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -24,11 +24,11 @@ def test_plans_are_those_of_goals_that_are_being_pursued() -> None:
     learner.plan("otherwise_explore", "+!choose")
     learner.goal("added", "batch_size(_X_1)")
     learner.plan("+!batch_size(N) (line 95)", "+!batch_size(N)")
-    assert found.plans == ("live", "otherwise_explore"), "those without a name say nothing"
+    assert list(found.plans) == ["live", "otherwise_explore"], "those without a name say nothing"
     learner.goal("achieved", "batch_size(50)")
     learner.plan("new_demand", "+demand(R)")
     learner.goal("achieved", "choose")
-    assert found.plans == ("live",)
+    assert list(found.plans) == ["live"]
     learner.goal("achieved", "never added")
 
 
