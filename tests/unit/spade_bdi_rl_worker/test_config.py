@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mosaic.contracts.bundles import needed_venvs
 from mosaic.contracts.learner import TrainRequest, extras_schemas, read_request
 from mosaic.errors import ConfigError
 from mosaic.worker import build_config
@@ -128,6 +129,20 @@ def test_a_plan_that_is_no_text_or_far_too_large_is_refused(tmp_path: Path) -> N
         with pytest.raises(ConfigError) as caught:
             config({"plan": str(plan)})
         assert caught.value.details["field"] == "extras.plan"
+
+
+@pytest.mark.parametrize(
+    ("env_id", "venv"),
+    [
+        ("FrozenLake-v1", "spade_bdi_worker"),
+        ("MiniGrid-Empty-5x5-v0", "spade_bdi_worker+minigrid"),
+        ("BabyAI-GoToObj-v0", "spade_bdi_worker+minigrid"),
+    ],
+)
+def test_a_run_needs_the_add_on_of_its_environment(env_id: str, venv: str) -> None:
+    rules = get_worker_metadata().bundle_rules
+    [need] = needed_venvs(rules, {**TRAINING, "env_id": env_id})
+    assert need.name == venv
 
 
 def test_parameters_of_no_algorithm_are_those_of_all() -> None:
