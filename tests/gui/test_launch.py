@@ -351,12 +351,12 @@ def test_nothing_trained_yet_is_said(
 def test_a_worker_that_is_not_installed_says_what_it_needs(
     panel: LaunchPanel, lonely: Application
 ) -> None:
-    row = panel.roster.row("spade_bdi_rl_worker")
+    row = panel.roster.row("llm_multi_step_worker")
     assert row.isVisible() and "not installed" in row.accessibleName()
     row.click()
-    assert panel.absent.isVisible() and "XMPP" in panel.absent.texts()
+    assert panel.absent.isVisible() and "OpenAI" in panel.absent.texts()
     assert not panel.footer.button.isEnabled()
-    assert panel.footer.status.text() == "Spade BDI Worker is not installed"
+    assert panel.footer.status.text() == "LLM Multi-Step Worker is not installed"
     assert not panel.environment.isVisible() and panel.schema_form is None
     panel.roster.row("cleanrl").click()
     assert not panel.absent.isVisible() and panel.footer.button.isEnabled()

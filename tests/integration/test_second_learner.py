@@ -38,7 +38,7 @@ def train(daemon: DaemonHarness, *words: str) -> subprocess.CompletedProcess[str
 
 def trained(daemon: DaemonHarness, *words: str) -> tuple[str, dict[str, Any]]:
     """Its id, and what the learner was told, when it has succeeded."""
-    done = train(daemon, "sarsa", "Corridor-v0", "--detach", *words)
+    done = train(daemon, "corridor_sarsa", "Corridor-v0", "--detach", *words)
     assert done.returncode == 0, done.stderr
     run_id = json.loads(done.stdout)["run_id"]
     record = daemon.wait_over(run_id)

@@ -78,6 +78,9 @@ class WorkerCapabilities:
     # "package.module:function" that takes the config of a warm start and raises a MosaicError where
     # the checkpoint does not fit it. Called before such a run is accepted, so it must be light.
     checkpoint_check: str = ""
+    # How the files end that it can load a policy from, such as ".model"; empty: it does not say,
+    # and is asked about files that end like nobody's.
+    checkpoint_suffixes: tuple[str, ...] = ()
     # Its work is a command of the user's: forms ask for a script, not for an algorithm.
     runs_commands: bool = False
     # Fields of its config, as dotted paths, that name a program or a folder with programs: a run
@@ -107,6 +110,7 @@ class WorkerCapabilities:
                 "env_families",
                 "action_spaces",
                 "observation_spaces",
+                "checkpoint_suffixes",
                 "program_fields",
             ):
                 if name in values:

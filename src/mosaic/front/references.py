@@ -106,7 +106,7 @@ def find_policy(client: TrainerClient, text: str, worker: str | None = None) -> 
     """A path wins when it exists or looks like one; everything else is a run."""
     path = Path(text).expanduser()
     if path.exists():
-        return PolicyReference(worker or only_loader(client.workers()), path.absolute(), None)
+        return PolicyReference(worker or only_loader(client.workers(), path), path.absolute(), None)
     try:
         run_id = resolve_run(client, text)
     except UnknownRunError as error:
@@ -163,16 +163,24 @@ def find_worker(workers: list[WorkerInfo], name: str) -> WorkerCapabilities:
     )
 
 
-def only_loader(workers: list[WorkerInfo]) -> str:
-    """The one worker that can load a policy from a file."""
-    able = [
-        worker.name
-        for worker in workers
-        if worker.capabilities is not None and worker.capabilities.supports_policy_load
-    ]
+def only_loader(workers: list[WorkerInfo], path: Path) -> str:
+    """The one worker that can load a policy from this file."""
+    able = policy_loaders(workers, path)
     if len(able) == 1:
         return able[0]
     raise RequestError(
-        "Which worker shall load this file?" if able else "No worker here can load a policy",
+        "Which worker shall load this file?" if able else "No worker here can load this policy",
         hint=f"say --worker {' or '.join(able)}" if able else "see `mosaic workers`",
     )
+
+
+def policy_loaders(workers: Sequence[WorkerInfo], path: Path) -> list[str]:
+    """Workers that may be able to load it: those that know files like it, else those that do not
+    say which ones they know."""
+    able = [
+        (worker.name, worker.capabilities.checkpoint_suffixes)
+        for worker in workers
+        if worker.capabilities is not None and worker.capabilities.supports_policy_load
+    ]
+    known = [name for name, suffixes in able if path.suffix and path.suffix in suffixes]
+    return known or [name for name, suffixes in able if not suffixes]

@@ -177,6 +177,11 @@ class Run(EventWriter, Generic[ConfigType]):
         """A sentence for people: what was chosen, how a schedule continues."""
         self._beat({"note": text})
 
+    def answer(self, command: Mapping[str, Any], ok: bool, text: str, **details: Any) -> None:
+        """What came of a command that somebody sent (`control.on_command`), for that person."""
+        said = {"request": command.get("request"), "command": command.get("command")}
+        self._beat({"answer": {**said, "ok": bool(ok), "text": str(text), **details}})
+
     def register(self) -> None:
         """The handshake: always the first line of an attempt."""
         capabilities = self.capabilities.to_dict()

@@ -81,4 +81,4 @@ def test_help_lists_its_flags(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("word", ["x", "2", "nan"])
 def test_a_value_beyond_its_bounds_is_refused_by_the_flag(word: str) -> None:
     with pytest.raises(RequestError, match="argument --curiosity: "):
-        build_parser().parse_args(["train", "sarsa", "--curiosity", word])
+        build_parser().parse_args(["train", "corridor_sarsa", "--curiosity", word])

@@ -40,7 +40,7 @@ def test_algorithms_are_found_in_their_source_only() -> None:
         find_algorithm("sarse", found)
     assert "did you mean sarsa" in caught.value.hint
     with pytest.raises(ConfigError):
-        find_algorithm("sarsa")
+        find_algorithm("no_such_algorithm")
 
 
 @pytest.mark.usefixtures("one_source")

@@ -101,4 +101,14 @@ def test_a_path_that_is_not_there_is_called_a_path() -> None:
 def test_without_exactly_one_able_worker_a_file_needs_a_name(able: int) -> None:
     workers = [worker(f"w{number}", number < able) for number in range(3)]
     with pytest.raises(RequestError):
-        only_loader(workers)
+        only_loader(workers, Path("saved.model"))
+
+
+def test_a_file_belongs_to_the_worker_that_knows_files_like_it() -> None:
+    tables, any_file = worker("tables", True), worker("any_file", True)
+    assert tables.capabilities is not None
+    knows = replace(tables.capabilities, checkpoint_suffixes=(".qtable",))
+    workers = [replace(tables, capabilities=knows), any_file]
+    assert only_loader(workers, Path("saved.qtable")) == "tables"
+    assert only_loader(workers, Path("saved.model")) == "any_file"
+    assert only_loader(workers, Path("folder")) == "any_file"

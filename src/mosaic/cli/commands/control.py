@@ -1,4 +1,4 @@
-"""`mosaic stop`, `pause` and `unpause`: what can be done to runs that are not over."""
+"""`mosaic stop`, `pause`, `unpause` and `control`: what can be done to runs that are not over."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mosaic.cli.shared.argument_types import number_between
 from mosaic.cli.shared.clients import open_client
 from mosaic.cli.shared.failures import report
-from mosaic.cli.shared.terminal import printable, say
-from mosaic.errors import MosaicError, TrainerUnreachableError
-from mosaic.front.references import GROUP_HELP, resolve_runs
+from mosaic.cli.shared.terminal import printable, say, say_json
+from mosaic.errors import MosaicError, RequestError, TrainerUnreachableError
+from mosaic.front.references import GROUP_HELP, HELP, resolve_run, resolve_runs
 
 if TYPE_CHECKING:
     from mosaic.client import TrainerClient
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 STOP_MARGIN_S = 30.0
 DEFAULT_GRACE_S = 10.0
 MAX_GRACE_S = 3600.0  # what the daemon takes
+MAX_ANSWER_S = 600.0
 
 
 def add(commands: Any) -> None:
@@ -54,6 +55,51 @@ def add(commands: Any) -> None:
         parser = commands.add_parser(name, help=text)
         parser.add_argument("runs", nargs="+", metavar="RUN", help=GROUP_HELP)
         parser.set_defaults(handler=handler)
+
+    tell = commands.add_parser(
+        "control",
+        help="tell the worker of a run something",
+        description=(
+            "Sends a command to the worker of a run and shows its answer. Which commands there are "
+            "is the worker's own: see its page."
+        ),
+    )
+    tell.add_argument("run", metavar="RUN", help=HELP)
+    tell.add_argument(
+        "words",
+        nargs="+",
+        metavar="WORD",
+        help="the command's name, then name=value or plain values (@FILE: what is in that file); "
+        "or all of it as JSON",
+    )
+    tell.add_argument(
+        "--wait",
+        type=number_between(0, MAX_ANSWER_S),
+        metavar="S",
+        help="seconds to wait for the answer; default: 5",
+    )
+    tell.add_argument("--json", action="store_true", help="the answer as JSON")
+    tell.set_defaults(handler=control_run)
+
+
+def control_run(arguments: argparse.Namespace) -> int:
+    from mosaic.front.worker_commands import ANSWER_TIMEOUT_S, ask, read_command
+
+    command = read_command(arguments.words)
+    wait_s = ANSWER_TIMEOUT_S if arguments.wait is None else arguments.wait
+    with open_client(arguments) as client:
+        answer = ask(client, resolve_run(client, arguments.run), command, wait_s)
+    if arguments.json:
+        say_json(answer)
+        return 0 if answer is None or answer.get("ok") else RequestError.exit_status
+    if answer is None:
+        say("sent; the worker has not answered")
+        return 0
+    text = printable(str(answer.get("text") or "done"))
+    if not answer.get("ok"):
+        raise RequestError(text, hint="the worker refused the command")
+    say(text)
+    return 0
 
 
 def stop_runs(arguments: argparse.Namespace) -> int:

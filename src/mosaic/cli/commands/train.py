@@ -60,6 +60,9 @@ def add(commands: Any, flags: PublishedFlags) -> None:
     parser.add_argument(
         "--source", metavar="NAME", help="another source of algorithms; default: our own"
     )
+    parser.add_argument(
+        "--worker", metavar="NAME", help="whose algorithm, where several have one of that name"
+    )
     parser.add_argument("--upstream-path", metavar="PATH", help="--source: where its scripts are")
     parser.add_argument("--env-python", metavar="PATH", help="--source: the interpreter to use")
     parser.add_argument("-h", "--help", action=_AlgorithmHelp)
@@ -184,11 +187,28 @@ def chosen_algorithm(arguments: argparse.Namespace) -> AlgorithmInfo:
                 hint="add --source NAME, for example --source upstream",
                 field="source",
             )
-        return find_algorithm(arguments.algo)
+        return find_algorithm(arguments.algo, of_worker(arguments.worker))
     path, env_python = (text and str(Path(text).expanduser().absolute()) for text in given)
     return find_algorithm(
         arguments.algo, source_algorithms(arguments.source, path or None, env_python or None)
     )
+
+
+def of_worker(name: str | None) -> list[AlgorithmInfo] | None:
+    """The algorithms of one worker; None, for all there are, where none is asked for."""
+    if name is None:
+        return None
+    from mosaic.front.catalogue import algorithms
+
+    found = [item for item in algorithms() if item.worker == name]
+    if not found:
+        known = sorted({item.worker for item in algorithms()})
+        raise ConfigError(
+            f"No algorithm is of a worker {name[:80]!r}",
+            hint=f"there are those of {', '.join(known)}",
+            field="worker",
+        )
+    return found
 
 
 def training_document(

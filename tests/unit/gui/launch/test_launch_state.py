@@ -253,10 +253,10 @@ def test_the_roster_reads_as_people_expect_it(state: WorkbenchState) -> None:
     ]
     assert set(titles[4:]) == {"Baseline policies", "Any script"}
     absent = {entry.title: entry for entry in entries if not entry.is_installed}
-    assert set(absent) == {"Spade BDI Worker", "LLM Multi-Step Worker"}
+    assert set(absent) == {"LLM Multi-Step Worker"}
     assert all(entry.word == "not installed" and entry.needs for entry in absent.values())
     hybrid = roster(state.workers, Mode.HYBRID, known_workers())
-    assert [entry.title for entry in hybrid] == ["CleanRL Worker"]
+    assert [entry.title for entry in hybrid] == ["Spade BDI Worker", "CleanRL Worker"]
 
 
 def test_a_known_worker_that_is_installed_speaks_for_itself() -> None:
@@ -268,13 +268,13 @@ def test_a_known_worker_that_is_installed_speaks_for_itself() -> None:
 
 def test_a_worker_that_is_not_installed_is_explained_and_left_again(state: WorkbenchState) -> None:
     launch = LaunchState(state)
-    launch.choose("spade_bdi_rl_worker")
-    assert launch.absent is not None and launch.absent.title == "Spade BDI Worker"
-    assert launch.chosen_entry == "spade_bdi_rl_worker" and launch.worker == "cleanrl"
+    launch.choose("llm_multi_step_worker")
+    assert launch.absent is not None and launch.absent.title == "LLM Multi-Step Worker"
+    assert launch.chosen_entry == "llm_multi_step_worker" and launch.worker == "cleanrl"
     launch.choose("cleanrl")
     assert launch.absent is None and launch.chosen_entry == "cleanrl"
-    launch.choose("spade_bdi_rl_worker")
-    state.set_workers([*state.workers, worker("spade_bdi_rl_worker")])
+    launch.choose("llm_multi_step_worker")
+    state.set_workers([*state.workers, worker("llm_multi_step_worker")])
     assert launch.absent is None, "it is here now"
 
 

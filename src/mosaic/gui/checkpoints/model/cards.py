@@ -15,6 +15,7 @@ from mosaic.contracts.run_state import Outcome
 from mosaic.contracts.worker_info import WorkerInfo
 from mosaic.errors import CorruptStoreError
 from mosaic.front.human import age, count, decimal, size
+from mosaic.front.references import policy_loaders
 from mosaic.gui.state.targets import PolicyTarget
 from mosaic.gui.tabs.model import object_in
 
@@ -188,11 +189,7 @@ def with_worker(card: Card, workers: Sequence[WorkerInfo]) -> Card:
     """A file that names no worker is for the one that loads policies, where there is only one."""
     if card.worker:
         return card
-    able = [
-        worker.name
-        for worker in workers
-        if worker.capabilities is not None and worker.capabilities.supports_policy_load
-    ]
+    able = policy_loaders(workers, card.path)
     return replace(card, worker=able[0]) if len(able) == 1 else card
 
 

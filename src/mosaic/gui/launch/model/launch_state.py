@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -231,15 +232,19 @@ class LaunchState:
         return self.worker if trains else self._first_worker()
 
     def _first_worker(self) -> str:
-        """One that is ready and can train something, if there is one."""
+        """One that is ready and can train something, if there is one; the most versatile first."""
         names = [worker.name for worker in self.state.workers]
-        training = {item.worker for item in self.state.algorithms}
-        able = [
-            worker.name
-            for worker in self.state.workers
-            if can_start(worker, self.state.bundles) and worker.name in training
-        ]
-        return next(iter([*able, *(name for name in names if name in training), *names]), "")
+        training = self._counted_algorithms()
+        trainers = sorted(filter(training.get, names), key=lambda name: -training[name])
+        ready = {
+            worker.name for worker in self.state.workers if can_start(worker, self.state.bundles)
+        }
+        able = [name for name in trainers if name in ready]
+        return next(iter([*able, *trainers, *names]), "")
+
+    def _counted_algorithms(self) -> Counter[str]:
+        """How many each worker has."""
+        return Counter(item.worker for item in self.state.algorithms if item.is_available)
 
     # What changed elsewhere
 
@@ -295,15 +300,16 @@ class LaunchState:
             self.state.say(Notice(text, Severity.BAD))
 
     def _worker_using(self, env_id: str) -> str:
-        """The first that has an algorithm for it, one that is ready before the others."""
+        """The most versatile that has an algorithm for it, those that are ready before others."""
         environment = self.state.environment(env_id)
         able = {
             item.worker
             for item in self.state.algorithms
             if environment is None or fitting_algorithms(environment, [item])
         }
+        counts, bundles = self._counted_algorithms(), self.state.bundles
         found = [worker for worker in self.state.workers if worker.name in able]
-        found.sort(key=lambda worker: not can_start(worker, self.state.bundles))
+        found.sort(key=lambda worker: (not can_start(worker, bundles), -counts[worker.name]))
         return found[0].name if found else ""
 
     def _refresh_form(self) -> None:

@@ -1,0 +1,1 @@
+"""Tables of values, how they learn, and the worlds they are about; nothing of agents or runs."""
