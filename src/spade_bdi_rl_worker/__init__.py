@@ -16,6 +16,7 @@ _NEEDED = ("spade", "spade_bdi", "agentspeak", "pyjabber", "uvloop", "gymnasium"
 def get_worker_metadata() -> WorkerCapabilities:
     """Entry point in the group `mosaic.workers`; must not import numpy, gymnasium or SPADE."""
     # Imported here: the catalogue of algorithms, below this package, has milliseconds only.
+    from mosaic.contracts.agents import AgentsSupport
     from mosaic.contracts.capabilities import (
         Lane,
         ReadinessCheck,
@@ -41,6 +42,12 @@ def get_worker_metadata() -> WorkerCapabilities:
         replay_maker="spade_bdi_rl_worker.replay:make_environment",
         checkpoint_check="spade_bdi_rl_worker.checkpoint_check:check_checkpoint",
         checkpoint_suffixes=(".qtable",),
+        agents=AgentsSupport(
+            goals=("explore", "exploit", "subgoal", "give_up"),
+            cell_goal="subgoal",
+            plan_roles=("learner", "coach", "observer"),
+            plan_checker="spade_bdi_rl_worker.agents.plan_check",
+        ),
         readiness_checks=tuple(
             ReadinessCheck(name=package, check=f"import:{package}", fix=_INSTALL)
             for package in _NEEDED

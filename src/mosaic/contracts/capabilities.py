@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from mosaic.contracts.agents import AgentsSupport
 from mosaic.contracts.bundles import BundleRule
 from mosaic.errors import ConfigError
 
@@ -86,6 +87,8 @@ class WorkerCapabilities:
     # Fields of its config, as dotted paths, that name a program or a folder with programs: a run
     # that sets one of them starts somebody else's code.
     program_fields: tuple[str, ...] = ()
+    # Its agents deliberate, and people may talk to them; None: it has no such agents.
+    agents: AgentsSupport | None = None
     readiness_checks: tuple[ReadinessCheck, ...] = ()
     # What its runs need, told by their config. The first rule without a field and without a
     # python_field names what it needs itself. None: it needs nothing, or sees to it by itself.
@@ -122,6 +125,8 @@ class WorkerCapabilities:
             values["bundle_rules"] = tuple(
                 map(BundleRule.from_dict, values.get("bundle_rules", ()))
             )
+            if values.get("agents") is not None:
+                values["agents"] = AgentsSupport.from_dict(values["agents"])
             if "metadata" in values:
                 names = {item.name for item in fields(WorkerMetadata)}
                 values["metadata"] = WorkerMetadata(

@@ -36,6 +36,16 @@ class WandbArtifact:
 
 
 @dataclass(frozen=True)
+class AgentsArtifact:
+    """Of agents that deliberate: see contracts/agents.py. Empty: there is no such file."""
+
+    trace_path: str = ""
+    # What the trace held before it became too large.
+    older_trace_path: str = ""
+    values_path: str = ""
+
+
+@dataclass(frozen=True)
 class CheckpointEntry:
     path: str
     step: int
@@ -78,6 +88,7 @@ class AnalyticsManifest:
     videos: tuple[str, ...] = ()
     # The file with the figures of an evaluation, relative to the run's directory.
     evaluation_path: str = ""
+    agents: AgentsArtifact = AgentsArtifact()
     bundle: DependencyBundle = DependencyBundle()
     # Venvs of programs that the worker ran in others than its own: name, lock, builds, Python and
     # interpreter; nobody looked at the packages in them. Older manifests have none.
@@ -94,6 +105,7 @@ class AnalyticsManifest:
         values = _checked(data)
         values["tensorboard"] = TensorBoardArtifact(**values.get("tensorboard", {}))
         values["wandb"] = WandbArtifact(**values.get("wandb", {}))
+        values["agents"] = AgentsArtifact(**values.get("agents", {}))
         values["bundle"] = DependencyBundle(**values.get("bundle", {}))
         values["other_bundles"] = tuple(
             DependencyBundle(**entry) for entry in values.get("other_bundles", ())

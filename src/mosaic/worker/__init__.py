@@ -6,7 +6,7 @@ from mosaic.contracts.capabilities import (
     WorkerCapabilities,
     WorkerMetadata,
 )
-from mosaic.contracts.manifest import TensorBoardArtifact, WandbArtifact
+from mosaic.contracts.manifest import AgentsArtifact, TensorBoardArtifact, WandbArtifact
 from mosaic.errors import ConfigError, DependencyError, WorkerError
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.command_line import Shortcut
@@ -16,6 +16,7 @@ from mosaic.worker.json_text import to_json
 from mosaic.worker.run import Run
 
 __all__ = [
+    "AgentsArtifact",
     "ConfigError",
     "DependencyError",
     "Lane",

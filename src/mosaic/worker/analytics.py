@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from mosaic.contracts import worker_environment
 from mosaic.contracts.capabilities import WorkerCapabilities
 from mosaic.contracts.manifest import (
+    AgentsArtifact,
     AnalyticsManifest,
     CheckpointEntry,
     DependencyBundle,
@@ -60,6 +61,7 @@ def write_manifest(
     optuna_db_path: str | None = None,
     videos: tuple[str, ...] | None = None,
     evaluation_path: str | None = None,
+    agents: AgentsArtifact | None = None,
     bundle: DependencyBundle | None = None,
     other_bundles: tuple[DependencyBundle, ...] | None = None,
     notes: str | None = None,
@@ -74,6 +76,7 @@ def write_manifest(
         "optuna_db_path": optuna_db_path,
         "videos": videos,
         "evaluation_path": evaluation_path,
+        "agents": agents,
         "bundle": bundle,
         "other_bundles": other_bundles,
         "notes": notes,
