@@ -37,7 +37,7 @@ class RecordBatch:
 
 
 @dataclass(frozen=True)
-class _OpenFile:
+class OpenFile:
     path: Path
     fd: int
     size: int
@@ -59,7 +59,7 @@ def unreadable(path: Path, error: OSError) -> StoreError:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_OpenFile | None]:
+def _opened(path: Path) -> Iterator[OpenFile | None]:
     try:
         fd = open_regular(path)
     except OSError as error:
@@ -70,7 +70,7 @@ def _opened(path: Path) -> Iterator[_OpenFile | None]:
         yield None
         return
     try:
-        yield _OpenFile(path, fd, os.fstat(fd).st_size)
+        yield OpenFile(path, fd, os.fstat(fd).st_size)
     finally:
         os.close(fd)
 
@@ -132,7 +132,7 @@ class GrowingRecords(ABC):
         with may reach past `data`, but not past what is available.
         """
 
-    def _is_continued_by(self, file: _OpenFile) -> bool:
+    def _is_continued_by(self, file: OpenFile) -> bool:
         length = len(self._head)
         return (
             file.size >= self.offset
