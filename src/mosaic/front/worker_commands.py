@@ -6,10 +6,12 @@ A worker that answers does so by `Run.answer`, which is a heartbeat in the journ
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,6 +36,16 @@ class RunTeller(Protocol):
     def stream_events(
         self, run_id: str, cursor: int = 0, types: Iterable[str] = (), follow: bool = False
     ) -> Iterable[EventBatch]: ...
+
+
+class AsyncRunTeller(Protocol):
+    """The same of a client that lives in asyncio."""
+
+    async def get_run(self, run_id: str) -> RunRecord: ...
+    async def control(self, run_id: str, command: dict[str, Any]) -> dict[str, Any]: ...
+    def stream_events(
+        self, run_id: str, cursor: int = 0, types: Iterable[str] = (), follow: bool = False
+    ) -> AsyncGenerator[EventBatch, None]: ...
 
 
 def read_command(words: Sequence[str]) -> dict[str, Any]:
@@ -74,22 +86,47 @@ def ask(
     """
     request = secrets.token_hex(8)
     cursor = _end_of_journal(client.get_run(run_id))
-    reply = client.control(run_id, {**command, "request": request})
+    _require_sent(client.control(run_id, {**command, "request": request}))
+    deadline = time.monotonic() + timeout_s
+    while True:
+        for batch in client.stream_events(run_id, cursor, ("heartbeat",)):
+            cursor = max(cursor, batch.next_cursor)
+            if (answer := _answer_in(batch, request)) is not None:
+                return answer
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(_LOOK_S)
+
+
+async def ask_async(
+    client: AsyncRunTeller,
+    run_id: str,
+    command: dict[str, Any],
+    timeout_s: float = ANSWER_TIMEOUT_S,
+) -> dict[str, Any] | None:
+    """`ask` for programs that live in asyncio, such as the window."""
+    request = secrets.token_hex(8)
+    record = await client.get_run(run_id)
+    cursor = await asyncio.to_thread(_end_of_journal, record)
+    _require_sent(await client.control(run_id, {**command, "request": request}))
+    deadline = time.monotonic() + timeout_s
+    while True:
+        async with aclosing(client.stream_events(run_id, cursor, ("heartbeat",))) as batches:
+            async for batch in batches:
+                cursor = max(cursor, batch.next_cursor)
+                if (answer := _answer_in(batch, request)) is not None:
+                    return answer
+        if time.monotonic() > deadline:
+            return None
+        await asyncio.sleep(_LOOK_S)
+
+
+def _require_sent(reply: dict[str, Any]) -> None:
     if not reply.get("ok"):
         raise RequestError(
             f"The command cannot be sent: {reply.get('error', 'no reason was given')}",
             hint="`mosaic show RUN` says whether it runs",
         )
-    deadline = time.monotonic() + timeout_s
-    while True:
-        for batch in client.stream_events(run_id, cursor, ("heartbeat",)):
-            cursor = max(cursor, batch.next_cursor)
-            for event in batch.events():
-                if (answer := _answer_in(event, request)) is not None:
-                    return answer
-        if time.monotonic() > deadline:
-            return None
-        time.sleep(_LOOK_S)
 
 
 def _value(text: str) -> str:
@@ -109,11 +146,13 @@ def _value(text: str) -> str:
         raise ConfigError(f"{path} cannot be read: {reason}", field="command") from error
 
 
-def _answer_in(event: dict[str, Any], request: str) -> dict[str, Any] | None:
-    payload = event.get("payload")
-    answer = payload.get("answer") if isinstance(payload, dict) else None
-    is_ours = isinstance(answer, dict) and answer.get("request") == request
-    return answer if is_ours else None
+def _answer_in(batch: EventBatch, request: str) -> dict[str, Any] | None:
+    for event in batch.events():
+        payload = event.get("payload")
+        answer = payload.get("answer") if isinstance(payload, dict) else None
+        if isinstance(answer, dict) and answer.get("request") == request:
+            return answer
+    return None
 
 
 def _end_of_journal(record: RunRecord) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from mosaic.errors import ConfigError, RequestError
-from mosaic.front.worker_commands import ask, read_command
+from mosaic.front.worker_commands import ask, ask_async, read_command
 
 
 @pytest.mark.parametrize(
@@ -73,16 +74,51 @@ class Worker:
         return [SimpleNamespace(next_cursor=9, events=lambda: beats)]
 
 
-def test_the_answer_is_the_one_to_this_command() -> None:
-    answer = ask(Worker(), "run", {"command": "goal"})
-    assert answer is not None and answer["text"] == "done"
+class WorkerForWindows(Worker):
+    """The same, as a client tells of it that lives in asyncio."""
+
+    async def get_run(self, run_id: str) -> Any:
+        return super().get_run(run_id)
+
+    async def control(self, run_id: str, command: dict[str, Any]) -> dict[str, Any]:
+        return super().control(run_id, command)
+
+    async def stream_events(self, *_: Any, **__: Any) -> Any:
+        for batch in super().stream_events():
+            yield batch
 
 
-def test_a_worker_that_says_nothing_is_not_waited_for_long() -> None:
-    assert ask(Worker(answers=False), "run", {"command": "goal"}, 0.1) is None
+def asked_at_once(
+    timeout_s: float = 5.0, **worker: Any
+) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    told = Worker(**worker)
+    return ask(told, "run", {"command": "goal"}, timeout_s), told.told
 
 
-def test_a_command_that_cannot_be_sent_says_why() -> None:
-    worker = Worker(reply={"ok": False, "error": "this worker takes no commands"})
+def asked_in_asyncio(
+    timeout_s: float = 5.0, **worker: Any
+) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    told = WorkerForWindows(**worker)
+    answer = asyncio.run(ask_async(told, "run", {"command": "goal"}, timeout_s))
+    return answer, told.told
+
+
+both = pytest.mark.parametrize("asked", [asked_at_once, asked_in_asyncio])
+
+
+@both
+def test_the_answer_is_the_one_to_this_command(asked: Any) -> None:
+    answer, told = asked()
+    assert answer["text"] == "done"
+    assert answer["request"] == told["request"]
+
+
+@both
+def test_a_worker_that_says_nothing_is_not_waited_for_long(asked: Any) -> None:
+    assert asked(0.1, answers=False)[0] is None
+
+
+@both
+def test_a_command_that_cannot_be_sent_says_why(asked: Any) -> None:
     with pytest.raises(RequestError, match="takes no commands"):
-        ask(worker, "run", {"command": "goal"})
+        asked(reply={"ok": False, "error": "this worker takes no commands"})
