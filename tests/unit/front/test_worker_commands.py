@@ -74,17 +74,20 @@ class Worker:
         return [SimpleNamespace(next_cursor=9, events=lambda: beats)]
 
 
-class WorkerForWindows(Worker):
+class WorkerForWindows:
     """The same, as a client tells of it that lives in asyncio."""
 
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
     async def get_run(self, run_id: str) -> Any:
-        return super().get_run(run_id)
+        return self._worker.get_run(run_id)
 
     async def control(self, run_id: str, command: dict[str, Any]) -> dict[str, Any]:
-        return super().control(run_id, command)
+        return self._worker.control(run_id, command)
 
     async def stream_events(self, *_: Any, **__: Any) -> Any:
-        for batch in super().stream_events():
+        for batch in self._worker.stream_events():
             yield batch
 
 
@@ -98,8 +101,8 @@ def asked_at_once(
 def asked_in_asyncio(
     timeout_s: float = 5.0, **worker: Any
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    told = WorkerForWindows(**worker)
-    answer = asyncio.run(ask_async(told, "run", {"command": "goal"}, timeout_s))
+    told = Worker(**worker)
+    answer = asyncio.run(ask_async(WorkerForWindows(told), "run", {"command": "goal"}, timeout_s))
     return answer, told.told
 
 
