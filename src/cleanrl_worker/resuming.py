@@ -10,7 +10,6 @@ from typing import Any
 
 from cleanrl_worker.arguments import Arguments, RolloutArguments
 from cleanrl_worker.checkpoint_check import refuse_other_algorithm
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.finding import find_checkpoint, locate_checkpoint, read_manifest
 from cleanrl_worker.kit.checkpoints.loading import (
     Checkpoint,
@@ -23,6 +22,7 @@ from cleanrl_worker.kit.checkpoints.state import Stateful
 from cleanrl_worker.kit.normalizers import NormalizingBatch
 from cleanrl_worker.launcher import make_arguments, restore_arguments
 from cleanrl_worker.registry import Algorithm, find_algorithm
+from mosaic.errors import CheckpointError
 from mosaic.worker import ConfigError
 
 # What belongs to the course of the old training, not to what it has learned.

@@ -18,6 +18,7 @@ MosaicError
 ├── WorkerError                 the worker itself went wrong
 │   ├── WorkerStartError        the run host could not start it
 │   ├── ProgramError            a program that it ran for somebody failed
+│   ├── CheckpointError         a checkpoint cannot be written or read, or is damaged
 │   ├── SecretLostError         a secret it needs is kept nowhere any more
 │   └── WorkerProtocolError     it broke the event or control protocol
 ├── StoreError                  registry, journal or telemetry store
@@ -156,6 +157,12 @@ class ProgramError(WorkerError):
     @property
     def output(self) -> str:
         return str(self.details.get("output", ""))
+
+
+class CheckpointError(WorkerError):
+    """Of any worker: several may be loaded in one process, to look at what they saved."""
+
+    code = "checkpoint"
 
 
 class SecretLostError(WorkerError):

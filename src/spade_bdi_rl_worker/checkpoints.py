@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mosaic.errors import ConfigError
+from mosaic.errors import CheckpointError, ConfigError
 from spade_bdi_rl_worker.table_file import (
     SUFFIX,
-    CheckpointError,
     read_about,
     read_tables,
     write_tables,

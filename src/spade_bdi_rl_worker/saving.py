@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from mosaic.errors import CheckpointError
 from mosaic.worker import Run
 from spade_bdi_rl_worker.checkpoints import FOLDER, CheckpointFolder, Trained
-from spade_bdi_rl_worker.table_file import CheckpointError
 
 if TYPE_CHECKING:
     from spade_bdi_rl_worker.hands import WorldHands

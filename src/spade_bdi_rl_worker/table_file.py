@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mosaic.errors import WorkerError
+from mosaic.errors import CheckpointError
 from mosaic.files import atomic_write
 from mosaic.foreign.files import open_regular
 
@@ -26,12 +26,6 @@ _MAX_HEADER_BYTES = 256 * 2**20
 _LENGTH_BYTES = 8
 _ARRAY = "\0array"  # the key of what stands for an array in the JSON
 _KINDS = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "U8": "|u1", "BOOL": "|b1"}
-
-
-class CheckpointError(WorkerError):
-    """A checkpoint cannot be written or read, or is damaged."""
-
-    code = "checkpoint"
 
 
 def write_tables(path: Path, state: Mapping[str, Any], about: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.contracts.learner import Mode
+from mosaic.errors import CheckpointError
 from mosaic.worker import ConfigError, Run, write_manifest
 from mosaic.worker.recording import recording_path
 from spade_bdi_rl_worker.agents.team import Team, TeamReport
@@ -25,7 +26,6 @@ from spade_bdi_rl_worker.options import FULL
 from spade_bdi_rl_worker.planning import TrainingPlan, plan_training
 from spade_bdi_rl_worker.recorder import EpisodeRecorder
 from spade_bdi_rl_worker.saving import Saver
-from spade_bdi_rl_worker.table_file import CheckpointError
 from spade_bdi_rl_worker.team_settings import decides_batches, named_fields, team_settings
 from spade_bdi_rl_worker.telemetry import Telemetry
 from spade_bdi_rl_worker.trace_file import TraceFile

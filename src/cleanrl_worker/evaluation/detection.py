@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.finding import (
     MODEL_SUFFIX,
     find_checkpoint,
@@ -22,7 +21,7 @@ from cleanrl_worker.kit.checkpoints.finding import (
 from cleanrl_worker.kit.checkpoints.loading import refuse_foreign_arguments, refuse_foreign_module
 from cleanrl_worker.kit.run_names import parse_run_name
 from cleanrl_worker.registry import DEFAULT_ALGO_REGISTRY, find_algorithm
-from mosaic.errors import ConfigError
+from mosaic.errors import CheckpointError, ConfigError
 from mosaic.worker import load_config_file
 
 DEFAULT_SEED = 1

@@ -18,14 +18,13 @@ from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.environments.batch import EnvBatch, Episode
 from cleanrl_worker.environments.live_view import showing_pauses
 from cleanrl_worker.environments.making import make_env_batch
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.loading import Checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import ModelFile
 from cleanrl_worker.kit.checkpoints.state import Stateful
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from cleanrl_worker.kit.recording import BatchRecorder, RecordedBatch
 from cleanrl_worker.kit.reporting import Reporter, ScalarWriter
-from mosaic.errors import WorkerError
+from mosaic.errors import CheckpointError, WorkerError
 from mosaic.fastlane.settings import Settings
 
 RECENT_EPISODES = 100

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mosaic.errors import ConfigError
+from mosaic.errors import CheckpointError, ConfigError
 from mosaic.gui.checkpoints.model.files import problem_with
 from spade_bdi_rl_worker.checkpoint_check import check_checkpoint
 from spade_bdi_rl_worker.checkpoints import (
@@ -21,7 +21,7 @@ from spade_bdi_rl_worker.checkpoints import (
     load_checkpoint,
     read_trained,
 )
-from spade_bdi_rl_worker.table_file import CheckpointError, read_tables, write_tables
+from spade_bdi_rl_worker.table_file import read_tables, write_tables
 
 TRAINED = Trained("q_learning", "FrozenLake-v1", 1, 1000, 500, 60, states=16, actions=4)
 STATE: dict[str, Any] = {

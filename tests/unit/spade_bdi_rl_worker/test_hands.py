@@ -101,7 +101,8 @@ def test_a_pursuit_that_was_stopped_goes_on_in_a_run_that_is_resumed(world: Worl
     expected = whole_runtime.state_dict(), whole.state_dict()
 
     other = World.make("FrozenLake-v1", {"is_slippery": False})
-    stopped, runtime, _ = hands_of(other, Limits(10**9), stops_at=4000)
+    # In the first slice: how long later ones are is a matter of the machine's speed.
+    stopped, runtime, _ = hands_of(other, Limits(10**9), stops_at=100)
     while not stopped.is_over:
         stopped.pursue("explore", "", 400)
     assert runtime.episodes % 400

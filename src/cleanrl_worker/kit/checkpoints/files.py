@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from mosaic.errors import WorkerError
+from mosaic.errors import CheckpointError
 from mosaic.files import atomic_write, sync_directory
 from mosaic.foreign.files import open_regular, read_regular
 
@@ -22,12 +22,6 @@ FILE_NAME = re.compile(
     r"(?:model|tensors|values|replay)-[0-9-]+\.(?:cleanrl_model|safetensors|json)"
 )
 _TEMPORARY_NAME = re.compile(r"\.(?P<target>.+)\.[0-9]+\.[0-9a-f]+\.tmp")
-
-
-class CheckpointError(WorkerError):
-    """A checkpoint cannot be written, or a file of one cannot be trusted."""
-
-    code = "checkpoint"
 
 
 class FileRecord(NamedTuple):

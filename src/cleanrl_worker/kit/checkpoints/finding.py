@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from cleanrl_worker.kit.checkpoints.files import CheckpointError, regular_size, unreadable
+from cleanrl_worker.kit.checkpoints.files import regular_size, unreadable
 from cleanrl_worker.kit.checkpoints.manifest import (
     MAX_BYTES,
     Manifest,
     OtherVersionError,
     parse_manifest,
 )
+from mosaic.errors import CheckpointError
 from mosaic.foreign.files import read_regular
 
 MODEL_SUFFIX = ".cleanrl_model"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from cleanrl_worker.kit.checkpoints.files import (
-    CheckpointError,
     check_file,
     file_hash,
     read_checked,
@@ -22,7 +21,7 @@ from cleanrl_worker.kit.checkpoints.manifest import Generation, Manifest
 from cleanrl_worker.kit.checkpoints.model_file import parse_payload
 from cleanrl_worker.kit.checkpoints.state import Array, decode_state, parse_safetensors
 from mosaic.contracts.consent import foreign_arguments, names_module
-from mosaic.errors import ConfigError
+from mosaic.errors import CheckpointError, ConfigError
 from mosaic.foreign.files import parse_json
 
 MAX_VALUES_BYTES = 32 * 2**20  # JSON: what is large is in tensors

@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cleanrl_worker.kit.checkpoints.files import CheckpointError, regular_size, unreadable
+from cleanrl_worker.kit.checkpoints.files import regular_size, unreadable
 from cleanrl_worker.kit.checkpoints.pickle_check import MAX_BYTES as MAX_PICKLE_BYTES
 from cleanrl_worker.kit.checkpoints.pickle_check import RefusedError, require_weights
-from mosaic.errors import WorkerError
+from mosaic.errors import CheckpointError, WorkerError
 from mosaic.foreign.files import read_regular
 
 Weights = dict[str, Tensor]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cleanrl_worker.kit.checkpoints.files import (
-    CheckpointError,
     FileRecord,
     NewFiles,
     delete_temporary_links,
@@ -39,7 +38,7 @@ from cleanrl_worker.kit.checkpoints.state import (
     raw_arrays,
     safetensors_pieces,
 )
-from mosaic.errors import ConfigError
+from mosaic.errors import CheckpointError, ConfigError
 from mosaic.files import atomic_write_json, make_directory
 
 

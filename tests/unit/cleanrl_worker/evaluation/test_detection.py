@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from cleanrl_worker.evaluation.detection import detect_policy
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
-from mosaic.errors import ConfigError
+from mosaic.errors import CheckpointError, ConfigError
 
 WEIGHTS = {"weight": torch.zeros(2)}
 DESCRIPTION = {

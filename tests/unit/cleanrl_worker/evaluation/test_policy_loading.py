@@ -22,10 +22,9 @@ from cleanrl_worker.evaluation.policy import (
     training_arguments,
     weight_differences,
 )
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.model_file import ModelFile
 from cleanrl_worker.registry import CONTINUOUS, DEFAULT_ALGO_REGISTRY, VECTOR
-from mosaic.errors import ConfigError, WorkerError
+from mosaic.errors import CheckpointError, ConfigError, WorkerError
 from tests.unit.cleanrl_worker.evaluation.evaluation_samples import cart_pole_policy, save_policy
 
 VECTORS = spaces.Box(-np.inf, np.inf, (4,), np.float32)

@@ -15,13 +15,12 @@ from torch import nn
 
 from cleanrl_worker.arguments import Arguments
 from cleanrl_worker.environments.batch import Episode
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import ModelFile
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
 from cleanrl_worker.kit.session import Session, TrainingDivergedError
 from mosaic.contracts.recording_file import recording_name
-from mosaic.errors import WorkerError
+from mosaic.errors import CheckpointError, WorkerError
 from mosaic.fastlane.segment import segment_path
 from mosaic.fastlane.settings import Settings
 from mosaic.fastlane.viewer import LIVE, PAUSED_NOW, View, Viewer

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 import torch
 
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import load_payload
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
-from mosaic.errors import WorkerError
+from mosaic.errors import CheckpointError, WorkerError
 from tests.checkpoint_samples import assert_holds, filled_buffer, save_step, weights
 
 

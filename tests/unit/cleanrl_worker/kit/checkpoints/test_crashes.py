@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
 from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
+from mosaic.errors import CheckpointError
 from tests.checkpoint_samples import assert_holds, empty_buffer, extend_buffer, save_step
 
 CHANGING_CALLS = ("open", "write", "fsync", "replace", "link", "unlink", "mkdir")

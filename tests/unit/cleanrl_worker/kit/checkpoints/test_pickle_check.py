@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.model_file import parse_payload, serialize_payload
 from cleanrl_worker.kit.checkpoints.pickle_check import RefusedError, require_weights
+from mosaic.errors import CheckpointError
 
 PATH = Path("policy.cleanrl_model")
 DTYPES = [

@@ -11,12 +11,11 @@ import pytest
 import torch
 from torch import nn
 
-from cleanrl_worker.kit.checkpoints.files import CheckpointError
 from cleanrl_worker.kit.checkpoints.finding import find_checkpoint
 from cleanrl_worker.kit.checkpoints.loading import load_checkpoint
 from cleanrl_worker.kit.checkpoints.model_file import load_payload, weight_hash
 from cleanrl_worker.kit.checkpoints.store import CheckpointStore
-from mosaic.errors import ConfigError
+from mosaic.errors import CheckpointError, ConfigError
 from tests.checkpoint_samples import (
     assert_holds,
     empty_buffer,
