@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mosaic.worker import option
+from spade_bdi_rl_worker.agents.settings import shipped_plan
 from spade_bdi_rl_worker.catalogue import MAX_EPISODES
 
 TRAIN, RESUME, EVALUATE = "train", "resume_training", "policy_eval"
@@ -99,7 +100,9 @@ class WorkerExtras:
     plan: str | None = option(
         None,
         help="a file with the learner's plans in AgentSpeak",
-        editor="path",
+        editor="plan",
+        role="learner",
+        template=shipped_plan("learner"),
         title="Learner's plans",
         section="Agents",
         order=1,
@@ -110,7 +113,9 @@ class WorkerExtras:
     coach_plan: str | None = option(
         None,
         help="a file with the coach's plans in AgentSpeak",
-        editor="path",
+        editor="plan",
+        role="coach",
+        template=shipped_plan("coach"),
         title="Coach's plans",
         section="Agents",
         order=2,

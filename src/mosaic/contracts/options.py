@@ -33,6 +33,8 @@ class OptionText:
     # Asked for only while another option has a value; of several, the first that the form has.
     shown_when: Mapping[str, Any] = field(default_factory=dict)
     choice_help: Mapping[str, str] = field(default_factory=dict)  # by choice
+    role: str = ""  # of the agent that a file of plans is for
+    template: str = ""  # what a new file begins with
 
     def schema_entries(self) -> dict[str, Any]:
         """The entries of the option's schema that say this."""
@@ -54,6 +56,8 @@ _KEYS = {
     "modes": "x-modes",
     "shown_when": "x-shown-when",
     "choice_help": "x-choice-help",
+    "role": "x-role",
+    "template": "x-template",
 }
 _NOTHING = OptionText()
 
@@ -83,6 +87,8 @@ def option_text(schema: OptionSchema) -> OptionText:
         else (),
         shown_when=mapping("x-shown-when"),
         choice_help={name: str(words) for name, words in mapping("x-choice-help").items()},
+        role=text("x-role") or "",
+        template=text("x-template") or "",
     )
 
 

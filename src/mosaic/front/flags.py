@@ -26,7 +26,10 @@ from mosaic.front.set_values import typed_value
 
 PublishedFlags = Mapping[str, Sequence[OptionSchema]]
 
-_EDITOR_VALUES = {"checkpoint": "RUN|PATH", "path": "PATH", "folder": "PATH", "env_id": "ENV"}
+_EDITOR_VALUES = {
+    **{"checkpoint": "RUN|PATH", "path": "PATH", "folder": "PATH", "plan": "PATH"},
+    **{"env_id": "ENV"},
+}
 _TYPE_VALUES = {"integer": "N", "number": "X", "string": "TEXT"}
 _LARGEST = 2**63  # what is larger does not fit the 64 bits that all programs agree on
 

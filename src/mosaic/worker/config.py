@@ -43,11 +43,13 @@ def option(
     modes: tuple[str, ...] = (),
     shown_when: Mapping[str, Any] | None = None,
     choice_help: Mapping[str, str] | None = None,
+    role: str = "",
+    template: str = "",
 ) -> Any:
     """A field of a config dataclass; without a default it is required, with `list` or `dict` empty.
 
-    `editor` names a special editor for forms: env_id, checkpoint, dataset, path, folder, secret,
-    long_text, curriculum. What follows after it is told in `mosaic.contracts.options`.
+    `editor` names a special editor for forms: env_id, checkpoint, dataset, path, folder, plan,
+    secret, long_text, curriculum. What follows after it is told in `mosaic.contracts.options`.
     """
     text = OptionText(
         title,
@@ -59,6 +61,8 @@ def option(
         modes,
         shown_when=dict(shown_when or {}),
         choice_help=dict(choice_help or {}),
+        role=role,
+        template=template,
     )
     rules = {
         "description": help,

@@ -59,12 +59,11 @@ class PlanProblem:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        severity = "error" if self.is_error else "warning"
         return {
             "line": self.line,
             "column": self.column,
             "message": self.message,
-            "severity": severity,
+            "is_error": self.is_error,
         }
 
 

@@ -73,4 +73,4 @@ def test_the_program_tells_the_window(text: str, status: int) -> None:
     )
     told = json.loads(done.stdout)
     assert done.returncode == status and told["ok"] is (status == 0)
-    assert [problem["severity"] for problem in told["problems"]] == ["error"] * status
+    assert [problem["is_error"] for problem in told["problems"]] == [True] * status

@@ -262,6 +262,28 @@ class PathEditor(QWidget):
         self._browse.setIcon(self._theme.icon(name, self._theme.palette.muted))
 
 
+class PlanPathEditor(PathEditor):
+    """The file of a plan, and a button that opens it in the editor of plans."""
+
+    edit_asked = Signal()
+
+    def __init__(self, field: Field, theme: Theme) -> None:
+        self._edit = with_role(QToolButton(), "flat")
+        super().__init__(field, theme)
+        self._edit.setAccessibleName(f"Edit {field.title}")
+        self._edit.setToolTip("Edit the plan, or write a new one…")
+        self._edit.clicked.connect(self.edit_asked)
+        layout = self.layout()
+        assert layout is not None
+        layout.addWidget(self._edit)
+
+    def _draw(self) -> None:
+        super()._draw()
+        self._edit.setIcon(
+            self._theme.icon("file-document-edit-outline", self._theme.palette.muted)
+        )
+
+
 AnyEditor = (
     LineEditor
     | SecretEditor
@@ -285,6 +307,8 @@ def make_editor(field: Field, theme: Theme) -> AnyEditor:
             return SecretEditor(field, theme)
         case FieldKind.PATH:
             return PathEditor(field, theme)
+        case FieldKind.PLAN:
+            return PlanPathEditor(field, theme)
         case FieldKind.CHIP:
             return ChipEditor(field, theme)
         case _:

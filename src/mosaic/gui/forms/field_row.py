@@ -7,7 +7,13 @@ from typing import Any
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from mosaic.gui.forms.field_editors import AnyEditor, ChipEditor, LineEditor, make_editor
+from mosaic.gui.forms.field_editors import (
+    AnyEditor,
+    ChipEditor,
+    LineEditor,
+    PlanPathEditor,
+    make_editor,
+)
 from mosaic.gui.forms.model.fields import Field, FieldKind
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.widgets.roles import label, with_role, without_mnemonics
@@ -26,6 +32,7 @@ class FieldRow(QWidget):
     edited = Signal(str, object)  # name and entry
     reset_asked = Signal(str)
     finished = Signal(str)
+    edit_asked = Signal(str)  # in a window of its own
 
     def __init__(self, field: Field, theme: Theme) -> None:
         super().__init__()
@@ -51,6 +58,8 @@ class FieldRow(QWidget):
         self.editor.edited.connect(self._on_edited)
         if isinstance(self.editor, LineEditor):
             self.editor.finished.connect(self._on_finished)
+        if isinstance(self.editor, PlanPathEditor):
+            self.editor.edit_asked.connect(lambda: self.edit_asked.emit(self._field.name))
         self._reset.clicked.connect(self._on_reset)
         self.set_field(field)
         self.draw()

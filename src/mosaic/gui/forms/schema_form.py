@@ -143,6 +143,7 @@ class SchemaForm(QWidget):
     """Draws a FormState. What is asked for and what is wrong is decided there."""
 
     rearranged = Signal()  # rows came or went: whoever orders the tab keys looks again
+    edit_asked = Signal(str)  # of a field, in a window of its own
 
     def __init__(self, form: FormState, theme: Theme) -> None:
         super().__init__()
@@ -221,6 +222,7 @@ class SchemaForm(QWidget):
         row.edited.connect(self._form.set)
         row.reset_asked.connect(self._form.reset)
         row.finished.connect(self._form.tidy)
+        row.edit_asked.connect(self.edit_asked)
         return row
 
     def _on_opened(self) -> None:

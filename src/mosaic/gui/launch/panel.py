@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from mosaic.contracts.options import option_text
 from mosaic.errors import MosaicError
 from mosaic.gui.forms.schema_form import SchemaForm
 from mosaic.gui.launch.bundle_card import BundleOfferCard
@@ -25,6 +28,7 @@ from mosaic.gui.launch.previews import AbsentCard, DryRunCard, PlayCard, ScriptP
 from mosaic.gui.launch.roster_view import RosterView
 from mosaic.gui.launch.source_reading import SourceReading
 from mosaic.gui.launch.starting_point_check import StartingPointCheck
+from mosaic.gui.plans.model.target import PlanTarget
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import FormTarget, Mode, Operation, PolicyTarget
@@ -32,6 +36,9 @@ from mosaic.gui.state.workbench_state import Connection
 from mosaic.gui.widgets.choosers import Segmented
 from mosaic.gui.widgets.roles import with_role
 from mosaic.wire.answers import Submission
+
+if TYPE_CHECKING:
+    from mosaic.gui.plans.editor import PlanEditor
 
 _MODES = [(Mode.HUMAN, "Human"), (Mode.HYBRID, "Hybrid"), (Mode.AGENT, "Agent")]
 _NEW, _TRAINED = "new", "trained"
@@ -55,6 +62,7 @@ class LaunchPanel(QWidget):
         self._source_reading = SourceReading(workbench, self.launch, self)
         self._forms: dict[int, SchemaForm] = {}
         self._shown: SchemaForm | None = None
+        self._plan_editor: PlanEditor | None = None  # made when somebody wants it
         self._error = ""  # of the last attempt, until something changes
         # The chip has the sentence and the cross: whoever changed something above sees both.
         self._starting_point.refused.connect(
@@ -356,6 +364,21 @@ class LaunchPanel(QWidget):
         self._error = ""
         self._show_status()
 
+    # Plans
+
+    def _on_edit_asked(self, form: LaunchForm, name: str) -> None:
+        """The file that a field names, in a window of its own."""
+        from mosaic.gui.plans.editor import PlanEditor
+
+        if self._plan_editor is None:
+            self._plan_editor = PlanEditor(self._workbench)
+        field = form.form.field(name)
+        text = option_text(field.schema)
+        target = PlanTarget(field.title, form.worker, role=text.role, template=text.template)
+        self._plan_editor.open_for_file(
+            target, str(form.form.entry(name)), partial(form.form.set, name)
+        )
+
     # Showing
 
     def _on_range_changed(self, _: int, most: int) -> None:
@@ -398,6 +421,7 @@ class LaunchPanel(QWidget):
         if key not in self._forms:
             made = SchemaForm(form.form, self._workbench.theme)
             made.rearranged.connect(self._order_tabs)
+            made.edit_asked.connect(partial(self._on_edit_asked, form))
             form.form.changed.connect(self._on_entry_changed)
             form.form.fields_changed.connect(self._on_fields_changed)
             self._forms[key] = made

@@ -34,6 +34,11 @@ class Commands:
         self._problems: dict[str, str] = {}
         theme.changed.connect(self._draw_icons)
 
+    @property
+    def window(self) -> QWidget:
+        """The one that they belong to."""
+        return self._window
+
     def add(
         self,
         id: str,

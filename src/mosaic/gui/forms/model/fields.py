@@ -26,7 +26,7 @@ from mosaic.front.typed_numbers import decimal_number
 # Entries of a schema's "x-editor" that this workbench has an editor for.
 _EDITORS = {
     **{"env_id": "environment", "checkpoint": "path", "path": "path", "secret": "secret"},
-    **{"long_text": "long text", "command": "long text", "folder": "path"},
+    **{"plan": "plan", "long_text": "long text", "command": "long text", "folder": "path"},
 }
 
 
@@ -38,6 +38,7 @@ class FieldKind(StrEnum):
     TEXT = "text"
     LONG_TEXT = "long text"
     PATH = "path"
+    PLAN = "plan"  # a file that can be edited in a window of its own
     ENVIRONMENT = "environment"
     SEEDS = "seeds"
     SECRET = "secret"

@@ -1,0 +1,1 @@
+"""The plan editor: AgentSpeak, checked while somebody types."""

@@ -1,0 +1,1 @@
+"""What the plan editor decides and says. No Qt."""
