@@ -24,6 +24,7 @@ from spade_bdi_rl_worker.learning.runtime import QLearningRuntime
 from spade_bdi_rl_worker.learning.settings import LearningSettings
 from spade_bdi_rl_worker.learning.world import World
 from spade_bdi_rl_worker.saving import exact_policy_value
+from spade_bdi_rl_worker.values_file import AGENTS_FOLDER, ValuesFile, agents_artifact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +124,11 @@ def evaluate(run: Run[BdiWorkerConfig]) -> None:
     plan = plan_evaluation(run.config)
     runtime = make_runtime(plan)
     facts = {name: plan.conditions[name] for name in ("algo", "env_id", "seed", "policy_path")}
-    write_manifest(run, metadata=facts)
+    outputs = run.output_directory
+    folder = None if outputs is None else outputs / AGENTS_FOLDER
+    values = ValuesFile(folder, runtime, run.note)
+    values.write()
+    write_manifest(run, metadata=facts, agents=agents_artifact(run, values, has_trace=False))
     run.checkpoint_loaded(plan.checkpoint.path, 0)
     player = Player(run, plan, runtime)
     try:

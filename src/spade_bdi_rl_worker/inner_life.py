@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from spade_bdi_rl_worker.trace_file import TraceFile
@@ -21,6 +21,8 @@ _MAX_DEPTH = 50
 # Not kept: what the world tells, and what only goes for the moment.
 _PASSING = ("percept",)
 _MAX_BELIEFS = 5_000
+# Of what a line of the trace lists at most.
+MAX_STATED = 200
 # Of messages on their way, and then of an agent that thinks about the last one.
 _ON_THE_WAY_S = 3.0
 _QUIET_S = 0.05
@@ -28,13 +30,21 @@ _LOOK_S = 0.005
 
 
 class InnerLife:
-    """The learner's goals, plans, intentions and beliefs as they are, and what has changed."""
+    """What all agents believe and want, and what has changed in the learner.
 
-    def __init__(self, file: TraceFile, note: Callable[[str], None]) -> None:
+    `roles`: of all agents, by their names.
+    """
+
+    def __init__(
+        self, file: TraceFile, note: Callable[[str], None], roles: Mapping[str, str]
+    ) -> None:
         self._file = file
         self._note = note
+        self._roles = dict(roles)
         self._lock = threading.Lock()
-        self._stack: list[list[str]] = []  # goals with the plan chosen for each, innermost last
+        # By agent: goals with the plan chosen for each, innermost last.
+        self._goals: defaultdict[str, list[list[str]]] = defaultdict(list)
+        self._perceived: defaultdict[str, dict[tuple[str, str], None]] = defaultdict(dict)
         self._beliefs: dict[str, bool] = {}  # since the last step: came (True) or went
         self._events: list[str] = []
         self._left_out = 0
@@ -42,6 +52,7 @@ class InnerLife:
         self._has_talked = False
         self._talked_at = 0.0
         self._on_the_way: Counter[tuple[str, str]] = Counter()  # messages, by from whom to whom
+        file.states = self.states
 
     def trace_of(self, agent: str) -> AgentTrace:
         return AgentTrace(self, agent)
@@ -50,7 +61,23 @@ class InnerLife:
     def plans(self) -> tuple[str, ...]:
         """Those with a name that are carried out for goals of the learner, outermost first."""
         with self._lock:
-            return tuple(plan for _, plan in self._stack if plan and plan[0] not in "+-")
+            goals = self._goals[LEARNER]
+            return tuple(plan for _, plan in goals if plan and plan[0] not in "+-")
+
+    def states(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Of each agent all that it believes and wants, as the trace has it."""
+        with self._lock:
+            names = list(dict.fromkeys((*self._roles, *self._memory, *self._perceived)))
+            found = [(name, self._state(name)) for name in names]
+        yield from found
+
+    def forget(self, agent: str) -> None:
+        """It has ended and begins anew."""
+        with self._lock:
+            for kept in (self._memory, self._perceived, self._goals):
+                kept.pop(agent, None)
+            state = self._state(agent)
+        self._file.write("state", agent, **state)
 
     def take_changes(self) -> dict[str, Any]:
         """Beliefs and events since the last call; empty where there are none."""
@@ -102,8 +129,7 @@ class InnerLife:
 
     def belief(self, agent: str, added: bool, text: str, source: str) -> None:
         self._file.write("belief", agent, added=added, text=text, source=source)
-        if source not in _PASSING:
-            self._remember(agent, added, (text, source))
+        self._remember(agent, added, (text, source))
         if agent != LEARNER:
             return
         with self._lock:
@@ -117,24 +143,22 @@ class InnerLife:
 
     def goal(self, agent: str, event: str, text: str) -> None:
         self._file.write("goal", agent, event=event, text=text)
-        if agent != LEARNER:
-            return
         with self._lock:
+            goals = self._goals[agent]
             if event == "added":
-                self._stack.append([text, ""])
-                del self._stack[:-_MAX_DEPTH]
+                goals.append([text, ""])
+                del goals[:-_MAX_DEPTH]
             else:
-                self._drop(text)
-            if event in ("failed", "dropped"):
+                _drop(goals, text)
+            if agent == LEARNER and event in ("failed", "dropped"):
                 self._tell(f"goal {event}: {text}")
 
     def plan(self, agent: str, name: str, trigger: str) -> None:
         self._file.write("plan", agent, name=name, trigger=trigger)
-        if agent != LEARNER:
-            return
         with self._lock:
-            if trigger.startswith("+!") and self._stack:
-                self._stack[-1][1] = name
+            goals = self._goals[agent]
+            if trigger.startswith("+!") and goals:
+                goals[-1][1] = name
 
     def intention(self, agent: str, event: str, text: str) -> None:
         self._file.write("intention", agent, event=event, text=text)
@@ -163,25 +187,30 @@ class InnerLife:
 
     def _remember(self, agent: str, added: bool, belief: tuple[str, str]) -> None:
         with self._lock:
-            known = self._memory.setdefault(agent, {})
+            is_passing = belief[1] in _PASSING
+            known = self._perceived[agent] if is_passing else self._memory.setdefault(agent, {})
             if not added:
                 known.pop(belief, None)
             elif len(known) < _MAX_BELIEFS:
                 known[belief] = None
+
+    def _state(self, agent: str) -> dict[str, Any]:
+        perceived, remembered = list(self._perceived[agent]), list(self._memory.get(agent, ()))
+        first = perceived[-MAX_STATED:]
+        room = MAX_STATED - len(first)
+        listed = [*first, *(remembered[-room:] if room else ())]  # the newest
+        return {
+            "role": self._roles.get(agent, ""),
+            "beliefs": listed,
+            "goals": [list(goal) for goal in self._goals[agent]],
+            "left_out": len(perceived) + len(remembered) - len(listed),
+        }
 
     def _tell(self, text: str) -> None:
         if len(self._events) < MAX_CHANGES:
             self._events.append(text[:MAX_TEXT])
         else:
             self._left_out += 1
-
-    def _drop(self, text: str) -> None:
-        """By its name: what its variables stand for was not known when it was added."""
-        name = text.partition("(")[0]
-        for place in range(len(self._stack) - 1, -1, -1):
-            if self._stack[place][0].partition("(")[0] == name:
-                del self._stack[place]
-                return
 
 
 class AgentTrace:
@@ -208,6 +237,15 @@ class AgentTrace:
 
     def note(self, text: str) -> None:
         self._life.note(self._agent, text)
+
+
+def _drop(goals: list[list[str]], text: str) -> None:
+    """By its name: what its variables stand for was not known when it was added."""
+    name = text.partition("(")[0]
+    for place in range(len(goals) - 1, -1, -1):
+        if goals[place][0].partition("(")[0] == name:
+            del goals[place]
+            return
 
 
 def _with_source(text: str, source: str) -> str:

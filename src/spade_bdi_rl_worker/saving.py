@@ -43,9 +43,12 @@ class Saver:
             name = f"{trained.algo}-{trained.env_id.replace('/', '_')}"
             self._folder = CheckpointFolder(run.output_directory / FOLDER, name)
 
-    def save_if_due(self) -> None:
-        if self._interval_s and time.monotonic() - self._saved_at >= self._interval_s:
+    def save_if_due(self) -> bool:
+        """Whether it was."""
+        is_due = bool(self._interval_s) and time.monotonic() - self._saved_at >= self._interval_s
+        if is_due:
             self.save()
+        return is_due
 
     def save(self, *, is_final: bool = False) -> None:
         runtime, run = self._runtime, self._run

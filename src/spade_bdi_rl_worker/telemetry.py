@@ -1,4 +1,4 @@
-"""Reports what the learner does: steps with what is believed and wanted, episodes, metrics."""
+"""Reports what the learner does: steps with what is believed and wanted, episodes, and figures."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spade_bdi_rl_worker.learning.pursuits import Outcome, Steps
     from spade_bdi_rl_worker.learning.runtime import QLearningRuntime
     from spade_bdi_rl_worker.recorder import EpisodeRecorder
+    from spade_bdi_rl_worker.values_file import ValuesFile
 
 METRICS_EVERY = 100  # episodes, at first; later this share of those that were played
 _SHARE_OF_PLAYED = 200
@@ -32,11 +33,13 @@ class Telemetry:
         runtime: QLearningRuntime,
         life: InnerLife,
         recorder: EpisodeRecorder | None,
+        values: ValuesFile,
     ) -> None:
         self._run = run
         self._runtime = runtime
         self._life = life
         self._recorder = recorder
+        self._values = values
         self._goal = ""
         self._base: dict[str, Any] = {}
         self._total = 0.0  # of the episode whose steps are being reported
@@ -161,3 +164,4 @@ class Telemetry:
             },
             runtime.steps,
         )
+        self._values.write_next()

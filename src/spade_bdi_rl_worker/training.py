@@ -29,11 +29,11 @@ from spade_bdi_rl_worker.saving import Saver
 from spade_bdi_rl_worker.team_settings import decides_batches, named_fields, team_settings
 from spade_bdi_rl_worker.telemetry import Telemetry
 from spade_bdi_rl_worker.trace_file import TraceFile
+from spade_bdi_rl_worker.values_file import AGENTS_FOLDER, ValuesFile, agents_artifact
 
 if TYPE_CHECKING:
     from spade_bdi_rl_worker.learning.world import World
 
-TRACE_FOLDER = "agents"  # below the run's outputs
 _SERVER_FOLDER = "xmpp"  # below the run's folder; goes with the training
 _LOOK_S = 0.05
 
@@ -75,16 +75,18 @@ class Training:
         self._attending = threading.Lock()
         self._is_over = threading.Event()
         outputs = run.output_directory
-        self._file = TraceFile(None if outputs is None else outputs / TRACE_FOLDER)
-        self._life = InnerLife(self._file, run.note)
+        agents = None if outputs is None else outputs / AGENTS_FOLDER
+        settings = team_settings(config, folder)
+        if plan.checkpoint is not None:
+            settings = with_memory(settings, plan.checkpoint.part("memory"))
+        self._file = TraceFile(agents)
+        self._life = InnerLife(self._file, run.note, settings.roles)
         self._runtime = QLearningRuntime(world, plan.settings(), plan.trained.seed)
         is_back = self._restore_tables()
         is_full = config.extra("telemetry") == FULL
         self._recorder = self._make_recorder()
-        self._telemetry = Telemetry(run, self._runtime, self._life, self._recorder)
-        settings = team_settings(config, folder)
-        if plan.checkpoint is not None:
-            settings = with_memory(settings, plan.checkpoint.part("memory"))
+        self._values = ValuesFile(agents, self._runtime, run.note)
+        self._telemetry = Telemetry(run, self._runtime, self._life, self._recorder, self._values)
         self._hands = WorldHands(
             self._runtime,
             self._telemetry,
@@ -101,6 +103,7 @@ class Training:
             self._hands,
             self._life.trace_of(LEARNER),
             companion_trace=self._life.trace_of,
+            on_restart=self._life.forget,
         )
         self._saver = Saver(
             run,
@@ -116,6 +119,8 @@ class Training:
     def go(self) -> None:
         run = self._run
         self._announce()
+        self._name_files()
+        self._values.write()
         self._runtime.prepare()
         watcher = threading.Thread(target=self._watch, name="stop-watch", daemon=True)
         commands = Commands(self._team.handle, run.answer)
@@ -202,11 +207,16 @@ class Training:
     def _after_chunk(self) -> None:
         runtime = self._runtime
         self._run.progress(steps=runtime.steps, episodes=runtime.episodes)
-        self._saver.save_if_due()
+        if self._saver.save_if_due():
+            self._values.write()
+
+    def _name_files(self) -> None:
+        write_manifest(self._run, agents=agents_artifact(self._run, self._values, has_trace=True))
 
     def _watch(self) -> None:
         """A learner that only waits for messages must hear of a stop and of a pause, too."""
         while not self._is_over.wait(_LOOK_S):
+            self._file.flush_if_due()
             if self._run.control.stop_reason:
                 self._team.stop()
                 return
@@ -223,6 +233,8 @@ class Training:
                 self._run.note(f"episodes are not recorded any more: {why}")
             self._recorder.close()
         self._file.close()
+        self._values.write()
+        self._name_files()
         self._saver.save(is_final=True)
 
     def _tell(self, report: TeamReport) -> None:

@@ -33,6 +33,7 @@ class Companion:
         note: Callable[[str], None],
         on_failure: Callable[[MosaicError], None],
         trace: Trace | None = None,
+        on_restart: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
         self.restarts = 0
@@ -41,6 +42,7 @@ class Companion:
         self._note = note
         self._on_failure = on_failure
         self._trace = trace
+        self._on_restart = on_restart
         self._start: CompanionStart | None = None
         self._child: Child | None = None
         self._numbers = itertools.count(1)
@@ -55,7 +57,12 @@ class Companion:
     def launch(self) -> None:
         """Start its process; it imports what it needs while the server comes up."""
         log = self._folder / f"{self.name}.log"
-        self._child = Child("coach", [str(os.getpid())], log, self._hear, self._ended)
+        life = self.restarts
+
+        def hear(line: dict[str, Any]) -> None:
+            self._hear(line, life)
+
+        self._child = Child("coach", [str(os.getpid())], log, hear, self._ended)
 
     async def begin(self, start: CompanionStart) -> None:
         """Tell it who it is, and wait until it is connected."""
@@ -99,7 +106,8 @@ class Companion:
         if self._child is not None:
             self._child.write(line)
 
-    def _hear(self, line: dict[str, Any]) -> None:
+    def _hear(self, line: dict[str, Any], life: int) -> None:
+        """`life`: in which of its lives it has said this."""
         event = line.get("event")
         if event == "note":
             self._note(f"{self.name}: {line.get('text', '')}")
@@ -115,7 +123,7 @@ class Companion:
                 self._note(f"{self.name} could not do what it was told: {line.get('text')}")
         elif event == "failed":
             self._fail(str(line.get("kind")), str(line.get("text")))
-        elif event in _EVENTS and self._trace is not None:
+        elif event in _EVENTS and self._trace is not None and life == self.restarts:
             getattr(self._trace, event)(*line.get("values", ()))
 
     def _fail(self, kind: str, text: str) -> None:
@@ -139,6 +147,7 @@ class Companion:
             self._on_failure(WorkerError(f"{text}: {words}" if words else text))
             return
         self._note(f"{self.name} ended with status {status} and is started again")
+        self._on_restart()
         self.launch()
         self._tell_start()
 

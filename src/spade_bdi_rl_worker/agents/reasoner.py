@@ -229,10 +229,11 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
                 plan = intention.plan
                 is_goal = plan.goal_type is GoalType.achievement
                 if is_goal and agentspeak.unifies_annotated(term, intention.head_term):
-                    self.trace.goal("dropped", term_text(intention.head_term))
                     dropped += 1
                     while len(stack) > index:
-                        stack.pop()
+                        gone = stack.pop()
+                        if gone.plan.goal_type is GoalType.achievement:
+                            self.trace.goal("dropped", term_text(gone.head_term))
                     break
             if not stack:
                 self.intentions.remove(stack)
@@ -253,11 +254,16 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
     ) -> bool:
         if len(self.intentions) > MAX_INTENTIONS:
             raise _TooManyIntentionsError(f"there are more than {MAX_INTENTIONS} intentions")
-        before, depth = len(self.intentions), len(self._current or ())
+        before, depth, goal = len(self.intentions), len(self._current or ()), ""
         if goal_type is GoalType.achievement and trigger is Trigger.addition:
             goal = term_text(agentspeak.freeze(term, calling_intention.scope, {}))
             self.trace.goal("added", goal)
-        answer = bool(super().call(trigger, goal_type, term, calling_intention, delayed))
+        try:
+            answer = bool(super().call(trigger, goal_type, term, calling_intention, delayed))
+        except (*PLAN_FAULTS, PlanLoopError):
+            if goal:
+                self.trace.goal("failed", goal)  # no plan was chosen for it
+            raise
         if len(self.intentions) > before:
             stack = self.intentions[-1]
             # A loop that starts itself anew counts as one.

@@ -71,6 +71,11 @@ class TeamSettings:
         return next(item.name for item in self.companions if item.role == "coach")
 
     @property
+    def roles(self) -> dict[str, str]:
+        """Of all agents, by their names."""
+        return {LEARNER: LEARNER, **{item.name: item.role for item in self.companions}}
+
+    @property
     def learner_plan(self) -> str:
         return self.plan or shipped_plan(LEARNER)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import secrets
 import threading
 from collections import Counter
@@ -56,7 +57,9 @@ class TeamReport:
 
 
 class Team:
-    """`companion_trace` gives a trace for everything inside a companion, by its name."""
+    """`companion_trace` gives a trace for everything inside a companion, by its name;
+    `on_restart` hears of one that has ended and begins anew, knowing what its plan says.
+    """
 
     def __init__(
         self,
@@ -66,12 +69,14 @@ class Team:
         *,
         on_ready: Callable[[ServerAddress], None] = lambda address: None,
         companion_trace: Callable[[str], Trace | None] = lambda name: None,
+        on_restart: Callable[[str], None] = lambda name: None,
     ) -> None:
         self.settings = settings
         self.hands = hands
         self.trace: Trace = trace or NoTrace()
         self._on_ready = on_ready
         self._companion_trace = companion_trace
+        self._on_restart = on_restart
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_stopped = False
@@ -100,8 +105,7 @@ class Team:
 
     def handle(self, command: dict[str, Any]) -> Answer:
         """Do what a person wants: {"ok": …, "text": a sentence, "problems": of a plan, if any}."""
-        roles = {LEARNER: LEARNER, **{item.name: item.role for item in self.settings.companions}}
-        problem = problem_with(command, roles)
+        problem = problem_with(command, self.settings.roles)
         if problem is not None:
             return problem
         with self._lock:
@@ -190,6 +194,7 @@ class Team:
                 self.trace.note,
                 self._fail,
                 self._companion_trace(item.name),
+                functools.partial(self._on_restart, item.name),
             )
             self._companions[item.name] = companion
             companion.launch()
