@@ -70,6 +70,7 @@ class Tone(StrEnum):
     GOOD = "good"
     BAD = "bad"
     MUTED = "muted"
+    GONE = "gone"  # struck through: it is there no more
 
 
 @dataclass(frozen=True)

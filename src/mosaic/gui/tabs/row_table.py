@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QGridLayout,
@@ -18,8 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from mosaic.gui.tabs.model import Column, Row, Tone, growth
+from mosaic.gui.theme import fonts
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.theme.tokens import Palette
+from mosaic.gui.theme.tokens import FONT, Palette
 from mosaic.gui.widgets.roles import label, with_role
 
 _ROW_HEIGHT = 26
@@ -82,7 +83,7 @@ class RowModel(QAbstractTableModel):
             case roles.TextAlignmentRole:
                 return _alignment(column)
             case roles.FontRole:
-                return self._theme.mono_font(_MONO_SIZE) if column.is_number else None
+                return self._font(row, column)
             case roles.ForegroundRole:
                 return self._colour(row, column)
         return None
@@ -101,6 +102,15 @@ class RowModel(QAbstractTableModel):
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _alignment(column)
         return None
+
+    def _font(self, row: Row, column: Column) -> QFont | None:
+        if column.is_number:
+            return self._theme.mono_font(_MONO_SIZE)
+        if row.tone is not Tone.GONE:
+            return None
+        struck = fonts.words(FONT)
+        struck.setStrikeOut(True)
+        return struck
 
     def _colour(self, row: Row, column: Column) -> QColor | None:
         palette = self._theme.palette
@@ -183,7 +193,12 @@ class RowTable(QTableView):
 
 
 def tone_colour(tone: Tone, palette: Palette) -> QColor | None:
-    colours = {Tone.GOOD: palette.good, Tone.BAD: palette.bad, Tone.MUTED: palette.muted}
+    colours = {
+        Tone.GOOD: palette.good,
+        Tone.BAD: palette.bad,
+        Tone.MUTED: palette.muted,
+        Tone.GONE: palette.muted,
+    }
     return QColor(colours[tone]) if tone in colours else None
 
 

@@ -167,6 +167,8 @@ def _name(map: MapLine, action: int) -> str:
 
 def plain(text: str) -> str:
     """In one line, and without what would change the order or the place of letters."""
+    if text.isprintable():
+        return text.strip()
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
