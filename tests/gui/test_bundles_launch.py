@@ -194,7 +194,7 @@ def test_the_offer_goes_when_it_is_installed(
     daemon.state("learner+atari", state=VenvState.INSTALLING, progress=going_on(0.61))
     keeper.refresh()
     text = offered.bundle_card.text
-    qtbot.waitUntil(lambda: text.text().endswith("is being installed: 61 %."), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: text.text().endswith(": 61 %."), timeout=WAIT_MS)
     button = offered.bundle_card.button
     assert button.text() == "Queue a run" and button.property("role") != "primary"
     daemon.state("learner+atari", state=VenvState.INSTALLED, progress=None)

@@ -33,12 +33,12 @@ def test_it_says_what_is_fetched_and_agrees_to_no_more() -> None:
 
 def test_what_is_being_installed_is_waited_for() -> None:
     found = offer(info("jax", title="JAX", state=VenvState.INSTALLING, progress=going_on(0.61)))
-    assert found.text == "JAX is being installed: 61 %." and found.button == QUEUE
+    assert found.text == "Installing JAX: 61 %." and found.button == QUEUE
     assert found.most_bytes == 212 * MB, "it may have to begin again"
     assert found.is_under_way and not offer(ATARI).is_under_way
     slow = info("old", title="Old", state=VenvState.INSTALLING, progress=going_on(0.2))
     fast = info("jax", title="JAX", state=VenvState.INSTALLING, progress=going_on(0.61))
-    assert offer(fast, slow).text == "JAX and Old are being installed: 20 %."
+    assert offer(fast, slow).text == "Installing JAX and Old: 20 %."
 
 
 def test_what_is_broken_is_made_again() -> None:

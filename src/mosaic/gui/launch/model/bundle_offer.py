@@ -48,9 +48,8 @@ def offer_of(missing: Sequence[VenvInfo], subject: str) -> BundleOffer | None:
         told = [item.progress for item in busy if item.progress is not None]
         least = min(told, key=lambda progress: progress.fraction, default=None)
         share = f": {least.percent}" if least is not None else ""
-        verb = "is" if len(busy) == 1 else "are"
         return BundleOffer(
-            f"{names} {verb} being installed{share}.",
+            f"Installing {names}{share}.",
             button=QUEUE,
             most_bytes=to_fetch,
             name=busy[0].name,
