@@ -5,6 +5,7 @@ Makers import their tab when it is first shown, so that the window opens without
 
 from __future__ import annotations
 
+from mosaic.gui.agents.model.reading import has_agents
 from mosaic.gui.checkpoints.model.cards import has_checkpoints_tab
 from mosaic.gui.live.model.table import has_frames
 from mosaic.gui.services.workbench import Workbench
@@ -28,6 +29,12 @@ def _telemetry(workbench: Workbench) -> RunTab:
     from mosaic.gui.telemetry.tab import TelemetryTab
 
     return TelemetryTab(workbench)
+
+
+def _agents(workbench: Workbench) -> RunTab:
+    from mosaic.gui.agents.tab import AgentsTab
+
+    return AgentsTab(workbench)
 
 
 def _videos(workbench: Workbench) -> RunTab:
@@ -79,6 +86,7 @@ TAB_KINDS: tuple[TabKind, ...] = (
         "checkpoints", "Checkpoints", "content-save-outline", has_checkpoints_tab, _checkpoints
     ),
     TabKind("telemetry", "Live", "pulse", presence.has_telemetry, _telemetry),
+    TabKind("agents", "Agents", "head-cog-outline", has_agents, _agents),
     TabKind("trials", "Trials", "flask-outline", presence.has_trials, _trials),
     TabKind("videos", "Videos", "filmstrip", presence.has_videos, _videos),
     TabKind(
