@@ -7,7 +7,6 @@ write them; docs/reference/agents.md describes every line.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -143,7 +142,7 @@ def trace_line(data: Any) -> TraceLine | None:
     """None for what is no line of a trace, or one of a kind that is not known yet."""
     if not isinstance(data, dict):
         return None
-    at, agent = _number(data.get("timestamp")), _text(data.get("agent"))
+    at, agent = _time(data.get("timestamp")), _text(data.get("agent"))
     match data.get("kind"):
         case "belief":
             is_added = data.get("added") is True
@@ -168,7 +167,7 @@ def trace_line(data: Any) -> TraceLine | None:
         case "note":
             return NoteLine(at, agent, _text(data.get("text")))
         case "skipped":
-            return SkippedLine(at, max(0, int(_number(data.get("count")))))
+            return SkippedLine(at, _count(data.get("count")))
         case "state":
             return StateLine(
                 at,
@@ -176,7 +175,7 @@ def trace_line(data: Any) -> TraceLine | None:
                 _text(data.get("role")),
                 _pairs(data.get("beliefs")),
                 _pairs(data.get("goals")),
-                max(0, int(_number(data.get("left_out")))),
+                _count(data.get("left_out")),
             )
     return None
 
@@ -260,7 +259,7 @@ def _map(data: dict[str, Any]) -> MapLine | None:
     fits = (
         len(found.cells) == rows
         and all(len(row) == columns for row in found.cells)
-        and len(found.moves) == len(found.actions)
+        and 0 < len(found.moves) == len(found.actions) <= MOST_VALUES
         and 0 < len(found.layers) == len(found.states) <= MOST_LAYERS
         and all(len(layer) == cells for layer in found.states)
         and len(found.targets) == cells
@@ -270,7 +269,7 @@ def _map(data: dict[str, Any]) -> MapLine | None:
 
 def _values(data: dict[str, Any]) -> ValuesLine | None:
     rows = data.get("values")
-    if not isinstance(rows, list):
+    if not isinstance(rows, list) or len(rows) > MOST_VALUES:
         return None
     values = tuple(
         tuple(map(_number, row)) if isinstance(row, list) and row else None for row in rows
@@ -278,9 +277,9 @@ def _values(data: dict[str, Any]) -> ValuesLine | None:
     if sum(len(row) for row in values if row) > MOST_VALUES:
         return None
     return ValuesLine(
-        _number(data.get("timestamp")),
-        int(_number(data.get("step"))),
-        int(_number(data.get("episodes"))),
+        _time(data.get("timestamp")),
+        _count(data.get("step")),
+        _count(data.get("episodes")),
         values,
     )
 
@@ -322,15 +321,22 @@ def step_of_mind(info: Any) -> StepOfMind | None:
         tuple(map(_text, _list(changed.get("added")))),
         tuple(map(_text, _list(changed.get("removed")))),
         tuple(map(_text, _list(told.get("events")))),
-        max(0, int(_number(told.get("left_out")))),
+        _count(told.get("left_out")),
     )
 
 
 # -- Values that may be anything
 
+_LARGEST = 1e300
+_LARGEST_COUNT = 2**53
+_END_OF_TIME = 2.5e11  # the year 9892: dates beyond cannot be shown
+
 
 def _text(value: Any) -> str:
-    return value[:LONGEST_TEXT] if isinstance(value, str) else ""
+    """Of whole characters: half of one cannot be shown or written."""
+    if not isinstance(value, str):
+        return ""
+    return value[:LONGEST_TEXT].encode("utf-8", "replace").decode()
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
@@ -338,11 +344,18 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 def _number(value: Any) -> float:
-    """Finite: 0 for everything else."""
-    try:
-        return float(value) if _is_number(value) and math.isfinite(value) else 0.0
-    except OverflowError:
-        return 0.0
+    """Such that the difference of two is finite as well: 0 for everything else."""
+    return float(value) if _is_number(value) and abs(value) <= _LARGEST else 0.0
+
+
+def _time(value: Any) -> float:
+    """Seconds that are a date."""
+    moment = _number(value)
+    return moment if 0.0 <= moment < _END_OF_TIME else 0.0
+
+
+def _count(value: Any) -> int:
+    return max(0, min(int(_number(value)), _LARGEST_COUNT))
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

@@ -21,10 +21,11 @@ MOST_NUMBERS = 1_000_000
 
 @dataclass(frozen=True)
 class ValuesRead:
-    """All that is known so far."""
+    """All that is known so far. Of a state that has no entry nothing is known."""
 
     map: MapLine | None = None
-    snapshots: tuple[ValuesLine, ...] = ()  # in the order of their steps
+    # In the order of their steps; what is known of a state is a value for each action of the map.
+    snapshots: tuple[ValuesLine, ...] = ()
     problems: tuple[str, ...] = ()  # sentences, since the last look
     has_more: bool = False
 
@@ -81,17 +82,16 @@ class AgentsValuesReader:
             for problem in batch.problems:
                 self._problems.add(str(problem))
             for data, at in parsed(lines, batch.records, self._problems):
-                self._add(data, at)
+                self._add(lines, data, at)
         return has_more
 
-    def _add(self, data: Any, at: int) -> None:
+    def _add(self, lines: JsonLines, data: Any, at: int) -> None:
         line = map_line(data)
-        if isinstance(line, ValuesLine):
+        if isinstance(line, ValuesLine) and _fits(line, self._map):
             self._snapshots.add(line)
-        elif line is None:
+        elif not isinstance(line, MapLine):
             if data["kind"] in ("map", "values"):
-                assert self._lines is not None
-                self._problems.count(self._lines.path, at)
+                self._problems.count(lines.path, at)
         else:
             # One that knows more states is of the same tables; else there are new ones.
             if self._map is not None and _shape(self._map) != _shape(line):
@@ -149,6 +149,13 @@ class _Snapshots:
 
 def _numbers(line: ValuesLine) -> int:
     return len(line.values) + sum(len(row) for row in line.values if row)
+
+
+def _fits(line: ValuesLine, found: MapLine | None) -> bool:
+    """Whether it has a value for every action of the map."""
+    return found is not None and all(
+        row is None or len(row) == len(found.actions) for row in line.values
+    )
 
 
 def _shape(found: MapLine) -> tuple[Any, ...]:
