@@ -139,7 +139,8 @@ def test_a_member_that_floods_the_learner_is_held_to_a_bound(tmp_path: Path) -> 
     told = run_program("team_scenarios", "flood", tmp_path)
     assert told["latency"] < SECOND * slowdown() and told["waiting"] <= 200
     assert told["grown_mb"] < 30
-    assert any("there are 1,000 beliefs that come from f0" in note for note in told["notes"])
+    # Of two that flood it, either may be the first.
+    assert any("there are 1,000 beliefs that come from f" in note for note in told["notes"])
 
 
 def test_somebody_outside_the_team_is_not_heard(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mosaic.analytics.growing_records import GrowingRecords, RecordBatch
+from mosaic.analytics.growing_records import CHUNK_BYTES, GrowingRecords, RecordBatch
 from mosaic.contracts.manifest import artifact_path
 from mosaic.errors import StoreError
 from mosaic.foreign.files import parse_json
@@ -118,3 +118,8 @@ def parsed(
 def file_named(folder: Path, named: str, field: str, *, may_leave: bool) -> Path | None:
     """None where the manifest names no such file. Raises CorruptStoreError."""
     return artifact_path(folder, named, f"agents.{field}", may_leave=may_leave) if named else None
+
+
+def limits(most_bytes: int, longest_line: int) -> dict[str, int]:
+    """Of one look, such that a whole line is read at some look."""
+    return {"chunk_bytes": min(CHUNK_BYTES, most_bytes), "max_record_bytes": longest_line}

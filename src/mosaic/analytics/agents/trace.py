@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mosaic.analytics.agents.lines import MOST_BYTES, JsonLines, Problems, file_named, parsed
+from mosaic.analytics.agents.lines import (
+    MOST_BYTES,
+    JsonLines,
+    Problems,
+    file_named,
+    limits,
+    parsed,
+)
 from mosaic.analytics.growing_records import ByteBudget
 from mosaic.contracts.agents import TraceLine, trace_line
 from mosaic.contracts.manifest import AgentsArtifact
@@ -45,8 +52,9 @@ class AgentsTraceReader:
         older = file_named(
             folder, manifest.older_trace_path, "older_trace_path", may_leave=may_leave
         )
-        self._newest = None if newest is None else JsonLines(newest, max_record_bytes=LONGEST_LINE)
-        self._older = None if older is None else JsonLines(older, max_record_bytes=LONGEST_LINE)
+        bounds = limits(most_bytes, LONGEST_LINE)
+        self._newest = None if newest is None else JsonLines(newest, **bounds)
+        self._older = None if older is None else JsonLines(older, **bounds)
         self._most_bytes = most_bytes
         self._problems = Problems("no lines of a trace")
         self._is_older_first = True
@@ -75,6 +83,9 @@ class AgentsTraceReader:
             return False, False
         position = newest.position
         has_more, is_restarted = self._take(newest, found, budget)
+        if position.offset and not is_restarted and not newest.path.exists():
+            newest.restart()  # nothing was written since it was moved aside
+            has_more = is_restarted = True
         if is_restarted and older is not None:
             older.go_to(position)  # what was read in part lies there now
         # One that nothing was read of may be moved aside without anybody noticing.

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mosaic.analytics.agents.lines import MOST_BYTES, JsonLines, Problems, file_named, parsed
+from mosaic.analytics.agents.lines import (
+    MOST_BYTES,
+    JsonLines,
+    Problems,
+    file_named,
+    limits,
+    parsed,
+)
 from mosaic.analytics.growing_records import ByteBudget, OpenFile
 from mosaic.contracts.agents import MapLine, ValuesLine, map_line
 from mosaic.contracts.manifest import AgentsArtifact
@@ -45,7 +52,8 @@ class AgentsValuesReader:
     ) -> None:
         """`most_bytes`: of one look, about."""
         path = file_named(folder, manifest.values_path, "values_path", may_leave=may_leave)
-        self._lines = None if path is None else _ReplacedLines(path, max_record_bytes=LONGEST_LINE)
+        bounds = limits(most_bytes, LONGEST_LINE)
+        self._lines = None if path is None else _ReplacedLines(path, **bounds)
         self._most_bytes = most_bytes
         self._problems = Problems("neither a map nor values")
         self._map: MapLine | None = None
