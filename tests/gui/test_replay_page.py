@@ -23,6 +23,7 @@ from mosaic.gui.replay.model.beside import BesideChoice
 from mosaic.gui.replay.model.episode import COLUMNS
 from mosaic.gui.replay.page import ReplayPage
 from mosaic.gui.replay.simulation_thread import StepDrawn
+from mosaic.gui.replay.told_steps import ToldSteps
 from mosaic.gui.state.notices import Notice
 from mosaic.gui.state.targets import Page, ReplayTarget
 from mosaic.replay.simulation import Simulation
@@ -340,7 +341,7 @@ def test_what_the_agent_expected_waits_for_the_strips_it_stands_among(
     monkeypatch.setattr(application.bridge, "ask", held.ask)
     for found, news in ((view.source.read, recording), (view.source.steps_read, steps)):
         found.emit(news)
-        held.answer_all({0: 1.5, 1: 2.5})
+        held.answer_all(ToldSteps({0: 1.5, 1: 2.5}, None))
     assert "value" in view.panel.strips.views
 
 

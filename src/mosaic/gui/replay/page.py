@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout
 
-from mosaic.client.async_trainer_client import AsyncTrainerClient
-from mosaic.contracts.events import EpisodeSummary, TrainingStep
+from mosaic.analytics.agents.values import ValuesRead
+from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.contracts.run_record import RunRecord
 from mosaic.errors import MosaicError
@@ -21,12 +21,13 @@ from mosaic.gui.replay.beside_chooser import BesideChooser
 from mosaic.gui.replay.episode_source import EpisodeSource, first_episode
 from mosaic.gui.replay.model.beside import BesideChoice, beside_choices, beside_heading
 from mosaic.gui.replay.model.episode import EpisodeSteps
-from mosaic.gui.replay.model.strips import values_of
 from mosaic.gui.replay.model.words import heading, verdict_badge, verdict_sentence
 from mosaic.gui.replay.player_panel import PlayerPanel
 from mosaic.gui.replay.screen import Offers
 from mosaic.gui.replay.simulation_thread import SimulationJob
 from mosaic.gui.replay.tables import SideTables
+from mosaic.gui.replay.told_steps import ToldSteps, told_steps
+from mosaic.gui.replay.value_history import ValueHistory
 from mosaic.gui.services.async_bridge import Task
 from mosaic.gui.services.workbench import Workbench
 from mosaic.gui.state.notices import Notice, Severity, notice_of, sentence_of
@@ -40,8 +41,6 @@ from mosaic.replay.verdict import ReplayVerdict
 # A simulator that is killed is gone in a moment; a window that closes waits no longer for it.
 _END_WAIT_S = 1.0
 _MOST_CLIPS = 5
-# Of the steps that a worker told one by one.
-_MOST_TOLD = 20_000
 _STRIPS_SETTING = "replay/strips"
 
 
@@ -91,6 +90,8 @@ class ReplayPage(StagePage):
         self.panel = PlayerPanel(workbench.theme)
         self.side = SideTables(workbench)
         self.episodes, self.step_table = self.side.episodes, self.side.steps
+        self.mind = self.side.mind
+        self.values = ValueHistory(workbench.bridge, self._on_values_read)
         self.chooser = BesideChooser(self, self._beside_choices)
         self.chooser.chosen.connect(self.show_beside)
         self._lay_out()
@@ -101,6 +102,7 @@ class ReplayPage(StagePage):
         is_wanted = str(workbench.settings.value(_STRIPS_SETTING, "true")) == "true"
         self.panel.transport.strips.setChecked(is_wanted)
         self.panel.stepped.connect(self.step_table.show_step)
+        self.panel.stepped.connect(self.mind.show_step)
         self.step_table.chosen.connect(self.panel.seek)
         self.episodes.chosen.connect(self.show_episode)
         self.episodes.loaded.connect(self._on_episodes_loaded)
@@ -136,6 +138,8 @@ class ReplayPage(StagePage):
             self._end_episode()
             self.panel.close_beside()
             self._run_id, self._record = target.run_id, None
+            self.mind.show_episode(None, None, 0)
+            self.values.show_run(None)
         self._wanted_episode = target.episode
         self._show_title()
         self.panel.show_message("Reading the episodes…")
@@ -157,6 +161,7 @@ class ReplayPage(StagePage):
         self.panel.strips.stop()
         self.chooser.hide()
         self.episodes.leave()
+        self.values.stop()
         for job in self._jobs:
             job.end()
         for job in self._jobs:
@@ -172,6 +177,7 @@ class ReplayPage(StagePage):
         self.episodes.show_current(episode_index)
         self.panel.show_steps(None)
         self.step_table.show_steps(None)
+        self.mind.show_episode(None, None, 0)
         self.panel.main.show_heading(f"Episode {episode_index:,}")
         self.panel.show_message("Reading the recording…")
         self.source.show_episode(self._run_id, episode_index, self._title.text())
@@ -258,8 +264,13 @@ class ReplayPage(StagePage):
 
     def _on_record(self, record: RunRecord) -> None:
         if record.run_id == self._run_id:
+            is_new = self._record is None
             self._record = record
             self._show_title()
+            if is_new:
+                self.values.show_run(record)
+            else:
+                self.values.look()
             if self._failure is not None:
                 self._on_failed(*self._failure)  # now with what the run has to offer instead
 
@@ -286,19 +297,38 @@ class ReplayPage(StagePage):
         self.panel.show_message("Starting the simulator…", recording.env_id)
         self._set_exportable(False)
 
-    def _ask_values(self, recording: EpisodeRecording) -> None:
-        """What the agent expected at each step, where its worker recorded or told that."""
+    def _ask_told(self, recording: EpisodeRecording) -> None:
+        """What the agent expected, wanted and believed, where its worker recorded or told that."""
         if recording.values:
             self.panel.strips.show_values(dict(enumerate(recording.values)))
-            return
         run_id, episode = recording.run_id, recording.episode.episode_index
         self._asking.append(
             self._workbench.bridge.ask(
-                lambda client: _told_values(client, run_id, episode, recording.attempt),
-                self.panel.strips.show_values,
+                lambda client: told_steps(client, run_id, episode, recording.attempt),
+                self._on_told,
                 lambda error: None,
             )
         )
+        self.values.look()
+
+    def _on_told(self, told: ToldSteps) -> None:
+        recording, steps = self.source.recording, self.panel.steps
+        if recording is None or steps is None:
+            return
+        if not recording.values:
+            self.panel.strips.show_values(told.values)
+        mind = told.mind
+        self.panel.strips.show_confidence({} if mind is None else mind.confidence)
+        self.step_table.show_mind(mind)
+        self.mind.show_episode(mind, recording.episode, len(steps))
+        self._show_mind()
+
+    def _on_values_read(self, read: ValuesRead) -> None:
+        self.mind.show_values(read)
+        self._show_mind()
+
+    def _show_mind(self) -> None:
+        self.side.set_mind(self.mind.has_something)
 
     def _on_failed(self, title: str, error: MosaicError) -> None:
         self._failure = title, error
@@ -317,7 +347,7 @@ class ReplayPage(StagePage):
         self.step_table.show_steps(steps)
         self.step_table.show_step(0)
         if self.source.recording is not None:
-            self._ask_values(self.source.recording)
+            self._ask_told(self.source.recording)
 
     def _on_began(self) -> None:
         self._set_exportable(True)
@@ -503,19 +533,3 @@ class ReplayPage(StagePage):
 
 def _open_outside(path: Path) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
-
-
-async def _told_values(
-    client: AsyncTrainerClient, run_id: str, episode: int, attempt: int
-) -> dict[int, float]:
-    rows = client.steps(run_id, episode, attempt)
-    found: list[TrainingStep] = []
-    try:
-        async for row in rows:
-            found.append(row)
-            # A worker that tells it does so at every step.
-            if not values_of(found[:1]) or len(found) >= _MOST_TOLD:
-                break
-    finally:
-        await rows.aclose()
-    return values_of(found)

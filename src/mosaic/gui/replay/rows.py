@@ -12,7 +12,7 @@ Index = QModelIndex | QPersistentModelIndex
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 # Columns of words; all others are numbers.
-_WORDS = frozenset({"Action", "End", "Ended"})
+_WORDS = frozenset({"Action", "End", "Ended", "Goal"})
 
 
 class Rows(QAbstractTableModel):

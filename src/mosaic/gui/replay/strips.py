@@ -28,9 +28,9 @@ from mosaic.gui.replay.model.strips import (
     Strip,
     StripKind,
     action_strip,
+    confidence_strip,
     heat_cells,
     heights,
-    limits,
     line_points,
     observation_strip,
     reward_strip,
@@ -39,7 +39,7 @@ from mosaic.gui.replay.model.strips import (
 from mosaic.gui.state.runs_state import CURVES
 from mosaic.gui.theme.theme import Theme
 
-_ORDER = ("reward", "action", "value", "observation")
+_ORDER = ("reward", "action", "value", "confidence", "observation")
 _HEIGHT = 30
 _EDGE = 3  # above and below a line
 _RADIUS = 4
@@ -143,7 +143,7 @@ class StripView(QWidget):
         return pixmap
 
     def _draw_lines(self, painter: QPainter) -> None:
-        low, high = limits(self.strip.values)
+        low, high = self.strip.limits
         columns = self.strip.values.shape[1]
         room = self.height() - 2 * _EDGE
         for column in range(columns):
@@ -227,6 +227,12 @@ class StripStack(QWidget):
         """What the agent expected, by step."""
         if self._steps is not None and "value" not in self.views:
             self._add(value_strip(values, len(self._steps)))
+            self._show()
+
+    def show_confidence(self, told: Mapping[int, float]) -> None:
+        """How sure the agent was, by step."""
+        if self._steps is not None and "confidence" not in self.views:
+            self._add(confidence_strip(told, len(self._steps)))
             self._show()
 
     def show_observed(self, profiles: Mapping[int, Sequence[float]]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mosaic.contracts.agents import step_of_mind
 from mosaic.contracts.events import TrainingStep
 from mosaic.front.human import decimal
 from mosaic.gui.replay.model.episode import EpisodeSteps
@@ -39,6 +40,12 @@ class Strip:
     kind: StripKind
     values: Numbers
     texts: Sequence[str] = ()  # by step, where there is a better one than the numbers
+    # The lowest and the highest that there can be; None: those that there are.
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.bounds or limits(self.values)
 
     @property
     def length(self) -> int:
@@ -91,6 +98,14 @@ def value_strip(values: Mapping[int, float], length: int) -> Strip | None:
     return strip if np.isfinite(strip.values).any() else None
 
 
+def confidence_strip(told: Mapping[int, float], length: int) -> Strip | None:
+    """How sure the agent was, by step, between 0 and 1; None where nobody told it."""
+    strip = _empty("confidence", length, 1)
+    strip.bounds = (0.0, 1.0)
+    strip.add({step: (min(max(share, 0.0), 1.0),) for step, share in told.items()})
+    return strip if np.isfinite(strip.values).any() else None
+
+
 def observation_strip(length: int, profiles: Mapping[int, Sequence[float]]) -> Strip | None:
     """Begun with the first profiles that are known; None where observations are no numbers."""
     width = len(next(iter(profiles.values()), ()))
@@ -113,7 +128,8 @@ def _expected(info: Any) -> float | None:
     for name in _VALUE_NAMES:
         if (value := _number(info.get(name))) is not None:
             return value
-    choices = info.get(_CHOICE_VALUES)
+    mind = step_of_mind(info)
+    choices = info.get(_CHOICE_VALUES) if mind is None else list(mind.q_values)
     numbers = [_number(value) for value in choices] if isinstance(choices, list) else []
     known = [value for value in numbers if value is not None]
     return max(known, default=None)
