@@ -70,15 +70,22 @@ class ValuesFile:
 
     def write_next(self) -> None:
         """For moments that come by the number of episodes: writes at every so many of them."""
-        if self._calls % self._every == 0:
-            self.write()
+        if self._is_due:
+            self._write(can_wait=True)
         self._calls += 1
 
     def write(self) -> None:
+        """For moments that are told in any case."""
+        self._write(can_wait=False)
+
+    @property
+    def _is_due(self) -> bool:
+        return self._calls % self._every == 0
+
+    def _write(self, *, can_wait: bool) -> None:
         runtime = self._runtime
         if self._path is None or runtime.steps == self._last_step:
             return
-        self._last_step = runtime.steps
         text = _line(
             "values", step=runtime.steps, episodes=runtime.episodes, values=rounded(runtime)
         )
@@ -88,7 +95,10 @@ class ValuesFile:
                 text = self._map + text
             if self._size + len(text) > self._max_bytes:
                 self._thin(len(text))
+                if can_wait and not self._is_due:
+                    return
             self._append(text)
+            self._last_step = runtime.steps
         except (NoMapError, OSError) as error:
             self._end(error)
 
