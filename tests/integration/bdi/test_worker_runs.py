@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mosaic.cli.main import main
 from mosaic.contracts.manifest import read_manifest
 from mosaic.errors import ConfigError
 from tests.daemon_harness import DaemonHarness
 from tests.integration.bdi.worker_runs import (
     LAKE,
     agents_lines,
+    checkpoint_of,
     daemon_with_worker,
     lines_of,
+    mosaic,
     start,
+    state_of,
     succeeded,
     wait_for_steps,
 )
@@ -44,25 +44,6 @@ def trained(daemon: DaemonHarness) -> str:
     run_id = start(daemon, {**LAKE, "total_timesteps": 8_000, "extras": ICE})
     succeeded(daemon, run_id)
     return run_id
-
-
-def mosaic(daemon: DaemonHarness, *words: str, status: int = 0) -> str:
-    said = io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said):
-        found = main(["--home", str(daemon.home.root), *words])
-    assert found == status, f"{words}: {found}\n{said.getvalue()}"
-    return said.getvalue()
-
-
-def checkpoint_of(daemon: DaemonHarness, run_id: str) -> Path:
-    directory = daemon.home.run(run_id).directory
-    return directory / daemon.client.get_run(run_id).checkpoint_uri
-
-
-def state_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    from spade_bdi_rl_worker.table_file import read_tables
-
-    return read_tables(path)
 
 
 def bytes_of(value: Any) -> Any:

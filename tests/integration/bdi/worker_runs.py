@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from mosaic.cli.main import main
 from mosaic.contracts.run_record import RunRecord
 from mosaic.front.worker_manifests import add_manifest
 from tests.daemon_harness import DaemonHarness, running_daemon
@@ -81,3 +83,22 @@ def agents_lines(daemon: DaemonHarness, run_id: str) -> list[dict[str, Any]]:
         if path.exists():
             found += [json.loads(line) for line in path.read_text().splitlines()]
     return found
+
+
+def mosaic(daemon: DaemonHarness, *words: str, status: int = 0) -> str:
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        found = main(["--home", str(daemon.home.root), *words])
+    assert found == status, f"{words}: {found}\n{said.getvalue()}"
+    return said.getvalue()
+
+
+def checkpoint_of(daemon: DaemonHarness, run_id: str) -> Path:
+    directory = daemon.home.run(run_id).directory
+    return directory / daemon.client.get_run(run_id).checkpoint_uri
+
+
+def state_of(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    from spade_bdi_rl_worker.table_file import read_tables
+
+    return read_tables(path)
