@@ -102,9 +102,13 @@ class Stage:
         *,
         is_main: bool = False,
         keeps_focus: bool = False,
+        tab: str = "",
         settle_s: float = _SETTLE_S,
     ) -> None:
-        """Dark and small; a main scene also light, narrow and large."""
+        """Dark and small; a main scene also light, narrow and large.
+
+        `tab`: what it is about; in a narrow window tabs are behind the form.
+        """
         focused = self.window.focusWidget()
         if focused is not None and not keeps_focus:
             focused.clearFocus()
@@ -113,6 +117,8 @@ class Stage:
             self._dress(LIGHT, SMALL)
             self._save(scene, LIGHT, settle_s)
             self._dress(LIGHT, NARROW)
+            if tab:
+                self.state.ask_tab(tab)
             self._save(f"{scene}-narrow", LIGHT, settle_s)
             self._dress(DARK, NARROW)
             self._save(f"{scene}-narrow", DARK, settle_s)

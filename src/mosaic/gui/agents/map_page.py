@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QSlider, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSlider, QStackedLayout, QVBoxLayout, QWidget
 
 from mosaic.contracts.agents import MapLine, ValuesLine
+from mosaic.front.human import count
 from mosaic.gui.agents.model.words import snapshot_words
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.value_map.view import ValueMapView
@@ -37,8 +38,11 @@ class MapPage(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
         layout.addWidget(self.map, 1)
-        layout.addWidget(self.slider)
-        layout.addWidget(self.when)
+        time_row = QHBoxLayout()
+        time_row.setSpacing(8)
+        time_row.addWidget(self.slider, 1)
+        time_row.addWidget(self.when)
+        layout.addLayout(time_row)
         self._pages = QStackedLayout(self)
         self._pages.setContentsMargins(0, 0, 0, 0)
         self._pages.addWidget(self.nothing)
@@ -85,6 +89,8 @@ class MapPage(QWidget):
         words = snapshot_words(self._snapshots, self.slider.value())
         self.when.setText(words or "No values yet")
         self.slider.setAccessibleDescription(words)
+        shown = self._shown()
+        self.when.setToolTip("" if shown is None else f"step {count(shown.step)}")
 
     def _on_cell(self, index: int) -> None:
         if self._map is not None and self._map.targets[index]:

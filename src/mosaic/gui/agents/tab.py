@@ -28,6 +28,7 @@ from mosaic.gui.agents.model.words import (
     agent_title,
     belief_rows,
     belief_status,
+    confidence_words,
     goal_rows,
     goal_status,
     happening_rows,
@@ -61,9 +62,10 @@ class AgentsTab(TabPage):
         self.agents.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
-        self.agents.setMinimumContentsLength(9)
+        self.agents.setMinimumContentsLength(6)
         self.agents.currentIndexChanged.connect(self._on_agent)
         self.headline = eliding_label()
+        self.confidence = label(role="muted")
         self.which = Segmented(_TITLES)
         self.which.chosen.connect(self._on_which)
         self.filter = QLineEdit()
@@ -115,18 +117,21 @@ class AgentsTab(TabPage):
     def _lay_out(self, content: QWidget) -> None:
         top = QHBoxLayout()
         top.setSpacing(8)
-        top.addWidget(self.agents)
         top.addWidget(self.headline, 1)
+        top.addWidget(self.confidence)
         self._bar = QWidget()
         bar = QHBoxLayout(self._bar)
         bar.setContentsMargins(0, 0, 0, 0)
         bar.setSpacing(8)
+        bar.addWidget(self.agents)
         bar.addWidget(self.filter, 1)
         bar.addWidget(self.status, 1)
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
         parts.addWidget(self.goals)
         parts.addWidget(self.happenings)
+        parts.setStretchFactor(0, 2)
+        parts.setStretchFactor(1, 3)
         layout = QVBoxLayout(content)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
@@ -197,14 +202,15 @@ class AgentsTab(TabPage):
     def _draw(self) -> None:
         """The section in front alone: the others are drawn when they are."""
         mind = self.mind
-        self.agents.setVisible(mind is not None)
-        self.headline.setVisible(mind is not None)
+        for words in (self.headline, self.confidence):
+            words.setVisible(mind is not None)
         if mind is None:
             return
         is_over = self._record is not None and self._record.is_over
         now = math.inf if is_over else time.time()  # in what is over nothing is new
         wanted = self.filter.text()
         self.headline.setText(headline(mind))
+        self.confidence.setText(confidence_words(mind))
         match self.which.value:
             case "beliefs":
                 rows = belief_rows(mind, wanted, now)

@@ -165,6 +165,13 @@ def _name(map: MapLine, action: int) -> str:
     return named or f"action {action}"
 
 
+def cell_number(value: float) -> str:
+    """As short as it stands in a cell: `0.917`, `-13`, `4e-08`."""
+    if 0 < abs(value) < 0.001 or abs(value) >= 1e5:
+        return f"{value:.0e}"
+    return decimal(float(f"{value:.3g}"))
+
+
 def plain(text: str) -> str:
     """In one line, and without what would change the order or the place of letters."""
     if text.isprintable():

@@ -9,10 +9,9 @@ from itertools import pairwise
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPixmap, QPolygonF
 
-from mosaic.front.human import decimal
 from mosaic.gui.theme import fonts
 from mosaic.gui.theme.theme import Theme
-from mosaic.gui.value_map.model import Cell, MapView, colour_of, ink_on
+from mosaic.gui.value_map.model import Cell, MapView, cell_number, colour_of, ink_on
 
 _ICONS = {
     "start": "flag-outline",
@@ -166,11 +165,13 @@ class _Cells:
     def _number(self, value: float, box: QRectF, ink: str) -> None:
         if box.width() < _LEAST_TEXT:
             return
-        painter = self._painter
+        painter, room = self._painter, box.adjusted(2, 2, -4, -2)
         painter.setFont(self._font)
         painter.setPen(QColor(ink))
         where = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom
-        painter.drawText(box.adjusted(2, 2, -4, -2), where, decimal(float(f"{value:.3g}")))
+        text = cell_number(value)
+        if painter.fontMetrics().horizontalAdvance(text) <= room.width():
+            painter.drawText(room, where, text)
 
 
 def _arrow(begin: float, end: float, side: float) -> QPolygonF:

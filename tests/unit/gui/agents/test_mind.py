@@ -62,6 +62,13 @@ def test_a_counter_leaves_nothing_behind_it() -> None:
     assert known(after(*lines, doubts("episodes(1000)"))) == [("episodes(1000)", True)]
 
 
+def test_what_is_written_anew_and_says_the_same_has_not_changed() -> None:
+    view = after(believes("missed(0)", 1.0), doubts("missed(0)", 9.0), believes("missed(0)", 9.1))
+    assert [(one.text, one.at) for one in view.beliefs] == [("missed(0)", 1.0)]
+    view = after(believes("missed(0)", 1.0), doubts("missed(0)", 9.0), believes("missed(0)", 99.0))
+    assert [(one.text, one.at) for one in view.beliefs] == [("missed(0)", 99.0)]
+
+
 def test_a_state_is_all_that_counts_and_keeps_the_times_of_what_was_known() -> None:
     state = StateLine(
         9.0, "learner", "learner", (("b", "self"), ("c", "coach")), (("live", "live"),), 7
@@ -130,8 +137,8 @@ def test_messages_say_who_told_whom() -> None:
 def test_lines_that_were_left_out_are_told_of_every_agent() -> None:
     minds = Minds()
     minds.apply([believes("a"), BeliefLine(1, "coach", True, "b", ""), SkippedLine(2, 1234)])
-    assert minds.skipped == 1234
-    assert all(view.happenings[0].text == "1,234 lines of the trace" for view in minds.views())
+    minds.apply([SkippedLine(3, 1)])
+    assert [view.skipped for view in minds.views()] == [1235, 1235]
 
 
 @pytest.mark.parametrize(
@@ -149,6 +156,15 @@ def test_lines_that_were_left_out_are_told_of_every_agent() -> None:
 def test_confidence_is_what_it_believes_about_itself(text: str, confidence: float | None) -> None:
     assert after(believes(text)).confidence == confidence
     assert after(believes(text), doubts(text)).confidence is None
+
+
+def test_what_it_says_it_pursues_is_its_goal() -> None:
+    live = GoalLine(1, "learner", "added", "live")
+    pursuing = believes('pursuing(subgoal("row 4"))')
+    assert after(live).goal == "live"
+    assert after(live, pursuing).goal == 'subgoal("row 4")'
+    assert after(live, pursuing, doubts(pursuing.text)).goal == "live"
+    assert after(live, believes("pursuing")).goal == "live"
 
 
 def test_nothing_grows_without_end() -> None:

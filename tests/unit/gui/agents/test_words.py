@@ -5,9 +5,11 @@ from __future__ import annotations
 from mosaic.contracts.agents import (
     BeliefLine,
     GoalLine,
+    IntentionLine,
     MessageLine,
     NoteLine,
     PlanLine,
+    SkippedLine,
     StateLine,
     TraceLine,
 )
@@ -16,12 +18,14 @@ from mosaic.gui.agents.model.words import (
     agent_title,
     belief_rows,
     belief_status,
+    confidence_words,
     goal_rows,
     goal_status,
     happening_rows,
     headline,
     message_rows,
     message_status,
+    short_numbers,
     snapshot_words,
 )
 from mosaic.gui.tabs.model import Tone
@@ -82,6 +86,14 @@ def test_rows_are_found_by_what_they_say_in_whichever_case() -> None:
     assert belief_status(view, 1) == "1 of 2 beliefs"
 
 
+def test_numbers_have_as_many_digits_as_anybody_reads() -> None:
+    assert short_numbers("demand(0.9999999999999999)") == "demand(1)"
+    assert short_numbers("p(100,-0.123456789,0.25)") == "p(100,-0.1235,0.25)"
+    assert short_numbers("v1.234567.8 x0.123456") == "v1.234567.8 x0.123456"
+    row = belief_rows(mind(belief("confidence(0.98699305)")), "", NOW)[0]
+    assert (row.cells[1], row.help) == ("confidence(0.987)", "confidence(0.98699305)")
+
+
 def test_goals_are_below_and_behind_those_they_serve() -> None:
     view = mind(
         GoalLine(NOW - 60, "learner", "added", "live"),
@@ -91,6 +103,10 @@ def test_goals_are_below_and_behind_those_they_serve() -> None:
     rows = goal_rows(view, "", NOW + 1)
     assert [row.cells for row in rows] == [("", "live", "live"), ("+", "  › explore", "")]
     assert goal_status(view) == "0 goals achieved"
+    view = mind(belief("a"), IntentionLine(NOW, "learner", "start", "live"), SkippedLine(NOW, 1234))
+    assert goal_status(view) == (
+        "0 goals achieved · carries out live · 1,234 lines of the trace were left out"
+    )
 
 
 def test_notes_and_failures_are_told_newest_first() -> None:
@@ -103,7 +119,8 @@ def test_notes_and_failures_are_told_newest_first() -> None:
 def test_messages_say_from_whom_to_whom() -> None:
     view = mind(MessageLine(NOW, "learner", True, "coach", "achieve", "<b>go</b>"))
     rows = message_rows(view, "", NOW + 60)
-    assert rows[0].cells[1:] == ("coach → learner", "achieve", "<b>go</b>")
+    assert rows[0].cells[1:] == ("from coach", "achieve", "<b>go</b>")
+    assert rows[0].help == "coach → learner, achieve: <b>go</b>"
     assert message_rows(view, "nobody", NOW) == []
     assert message_status(view, 0) == "0 of 1 message"
 
@@ -118,7 +135,9 @@ def test_a_line_says_goal_plan_and_confidence() -> None:
             (("choose", "otherwise_explore"), ("explore", "+!explore (line 91)")),
         )
     )
-    assert headline(view) == "explore · plan otherwise_explore · confidence 83 %"
+    assert headline(view) == "explore · plan otherwise_explore"
+    assert confidence_words(view) == "confidence 83 %"
+    assert confidence_words(mind(belief("a"))) == ""
     assert headline(mind(belief("a"))) == "no goal"
     assert agent_title(view) == "learner"
     assert agent_title(mind(StateLine(1, "scout", "observer", (), ()))) == "scout (observer)"
@@ -126,6 +145,5 @@ def test_a_line_says_goal_plan_and_confidence() -> None:
 
 def test_snapshots_say_after_how_many_episodes() -> None:
     snapshots = [some_values((1.0,), episodes=1200), some_values((1.0,), episodes=1300)]
-    assert snapshot_words(snapshots, 0) == "after 1,200 episodes · step 12,000"
-    assert snapshot_words(snapshots, 1) == "after 1,300 episodes · step 13,000 · newest"
+    assert snapshot_words(snapshots, 0) == "after 1,200 episodes"
     assert snapshot_words(snapshots, 2) == ""

@@ -71,7 +71,7 @@ class Happening:
 
     number: int
     at: float
-    what: str  # "note", "goal failed", "goal dropped", "plan failed" or "left out"
+    what: str  # "note", "goal failed", "goal dropped" or "plan failed"
     text: str
 
 
@@ -88,10 +88,13 @@ class MindView:
     happenings: tuple[Happening, ...]  # newest first
     left_out: int  # beliefs that are not listed
     achieved: int  # goals, since the trace begins
+    skipped: int  # lines of the trace that were left out; they may have been those of others
 
     @property
     def goal(self) -> str:
-        return self.goals[-1].text if self.goals else ""
+        """What it says it pursues, or else the innermost of its goals."""
+        told = self._said("pursuing")
+        return told or (self.goals[-1].text if self.goals else "")
 
     @property
     def plan(self) -> str:
@@ -102,14 +105,18 @@ class MindView:
     @property
     def confidence(self) -> float | None:
         """What it believes about itself, from 0 to 1."""
+        try:
+            value = float(self._said("confidence"))
+        except ValueError:
+            return None
+        return value if 0 <= value <= 1 else None
+
+    def _said(self, name: str) -> str:
+        """What stands in its belief of this name: `x` of `name(x)`."""
         for belief in self.beliefs:
-            if belief.name == "confidence" and not belief.is_gone:
-                try:
-                    value = float(belief.text.partition("(")[2].rstrip(")"))
-                except ValueError:
-                    return None
-                return value if 0 <= value <= 1 else None
-        return None
+            if belief.name == name and not belief.is_gone:
+                return belief.text.partition("(")[2].removesuffix(")")
+        return ""
 
 
 @dataclass
@@ -117,12 +124,14 @@ class _Agent:
     role: str = ""
     beliefs: dict[tuple[str, str], Belief] = field(default_factory=dict)
     gone: dict[tuple[str, str], Belief] = field(default_factory=dict)
+    came: dict[tuple[str, str], float | None] = field(default_factory=dict)  # those that are gone
     goals: list[Goal] = field(default_factory=list)
     intentions: dict[str, int] = field(default_factory=dict)  # how often each is carried out
     messages: deque[Message] = field(default_factory=lambda: deque(maxlen=MOST_MESSAGES))
     happenings: deque[Happening] = field(default_factory=lambda: deque(maxlen=MOST_HAPPENINGS))
     left_out: int = 0
     achieved: int = 0
+    skipped: int = 0
     is_stated: bool = False
 
 
@@ -130,7 +139,6 @@ class Minds:
     def __init__(self) -> None:
         self._agents: dict[str, _Agent] = {}
         self._count = 0
-        self.skipped = 0  # lines that the worker left out
         self.has_too_many = False  # agents
 
     def apply(self, lines: Iterable[TraceLine]) -> None:
@@ -178,9 +186,8 @@ class Minds:
 
     def _skip(self, line: SkippedLine) -> None:
         """Nobody knows whose they were, and what they said: states follow."""
-        self.skipped += line.count
         for agent in self._agents.values():
-            self._tell(agent, line.at, "left out", f"{line.count:,} lines of the trace")
+            agent.skipped += line.count
 
     def _pursue(self, agent: _Agent, line: GoalLine) -> None:
         text = without_variables(line.text)
@@ -242,12 +249,18 @@ def _believe(agent: _Agent, line: BeliefLine) -> None:
         was = agent.beliefs.pop(key, None)
         if was is not None:
             # Of those with one name only the last: a counter leaves nothing behind it.
-            agent.gone[(was.name, source)] = Belief(text, source, line.at, is_gone=True)
+            name = (was.name, source)
+            agent.gone[name] = Belief(text, source, line.at, is_gone=True)
+            agent.came[name] = was.at
             while len(agent.gone) > _MOST_GONE:
-                del agent.gone[next(iter(agent.gone))]
+                oldest = next(iter(agent.gone))
+                del agent.gone[oldest], agent.came[oldest]
         return
     new = Belief(text, source, line.at)
-    agent.gone.pop((new.name, source), None)
+    name = (new.name, source)
+    gone, came = agent.gone.pop(name, None), agent.came.pop(name, None)
+    if gone is not None and gone.text == text and line.at - (gone.at or 0) < MARKED_S:
+        new = Belief(text, source, came)  # it was written anew, and says what it said
     agent.beliefs.pop(key, None)
     agent.beliefs[key] = new
     if len(agent.beliefs) > MOST_BELIEFS:
@@ -268,6 +281,7 @@ def _state(agent: _Agent, line: StateLine) -> None:
         for text, plan in line.goals[-MOST_GOALS:]
     ]
     agent.gone.clear()
+    agent.came.clear()
     agent.intentions.clear()
     agent.role = plain(line.role)
     agent.left_out = line.left_out + max(0, len(line.beliefs) - MOST_BELIEFS)
@@ -286,4 +300,5 @@ def _view(name: str, agent: _Agent) -> MindView:
         tuple(agent.happenings),
         agent.left_out,
         agent.achieved,
+        agent.skipped,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from mosaic.contracts.agents import ValuesLine
-from mosaic.front.human import amount, count
+from mosaic.front.human import amount, count, decimal
 from mosaic.gui.agents.model.mind import MARKED_S, Belief, MindView
 from mosaic.gui.tabs.model import Column, Row, Tone, time_of_day
 
@@ -21,14 +22,15 @@ GOAL_COLUMNS = (
     Column("Goal", is_wide=True, help="what it wants; below it, what it wants for that"),
     Column("Plan", is_wide=True, help="the one that was chosen for it"),
 )
-HAPPENING_COLUMNS = (Column("Time", is_number=True), Column("What"), Column("", is_wide=True))
+HAPPENING_COLUMNS = (Column("Time", is_number=True), Column("What"), Column("Text", is_wide=True))
 MESSAGE_COLUMNS = (
     Column("Time", is_number=True),
-    Column("Who", help="from whom, to whom"),
+    Column("Who", help="whom it told, or who told it"),
     Column("How", help="tell, achieve, …"),
     Column("Message", is_wide=True),
 )
 _DEEPEST = 10
+_LONG_NUMBER = re.compile(r"(?<![\w.])\d{1,9}\.\d{5,20}(?![\w.])")
 
 
 def is_marked(at: float | None, now: float) -> bool:
@@ -52,7 +54,8 @@ def belief_rows(mind: MindView, wanted: str, now: float) -> list[Row]:
 def _belief_row(belief: Belief, key: tuple[str, str, int], is_new: bool, now: float) -> Row:
     tone = Tone.GONE if belief.is_gone else Tone.GOOD if is_new else Tone.PLAIN
     mark = GONE if belief.is_gone else NEW if is_new else ""
-    return Row(key, (mark, belief.text, belief.source, _time(belief.at)), tone)
+    cells = (mark, short_numbers(belief.text), belief.source, _time(belief.at))
+    return Row(key, cells, tone, belief.text)
 
 
 def goal_rows(mind: MindView, wanted: str, now: float) -> list[Row]:
@@ -87,11 +90,12 @@ def message_rows(mind: MindView, wanted: str, now: float) -> list[Row]:
             one.number,
             (
                 _time(one.at),
-                f"{one.sender or '?'} → {one.receiver or '?'}",
+                f"to {one.receiver}" if one.sender == mind.agent else f"from {one.sender}",
                 one.performative,
-                one.text,
+                short_numbers(one.text),
             ),
             Tone.GOOD if is_marked(one.at, now) else Tone.PLAIN,
+            f"{one.sender} → {one.receiver}, {one.performative}: {one.text}",
         )
         for one in mind.messages
         if _is_wanted(wanted, one.sender, one.receiver, one.performative, one.text)
@@ -99,13 +103,13 @@ def message_rows(mind: MindView, wanted: str, now: float) -> list[Row]:
 
 
 def headline(mind: MindView) -> str:
-    """`explore · plan otherwise_explore · confidence 83 %`."""
-    parts = [mind.goal or "no goal"]
-    if mind.plan:
-        parts.append(f"plan {mind.plan}")
-    if mind.confidence is not None:
-        parts.append(f"confidence {mind.confidence * 100:.0f} %")
-    return " · ".join(parts)
+    """`explore · plan otherwise_explore`."""
+    goal = mind.goal or "no goal"
+    return f"{goal} · plan {mind.plan}" if mind.plan else goal
+
+
+def confidence_words(mind: MindView) -> str:
+    return "" if mind.confidence is None else f"confidence {mind.confidence * 100:.0f} %"
 
 
 def agent_title(mind: MindView) -> str:
@@ -124,6 +128,8 @@ def goal_status(mind: MindView) -> str:
     parts = [f"{amount(mind.achieved, 'goal')} achieved"]
     if mind.intentions:
         parts.append(f"carries out {', '.join(mind.intentions[:4])}")
+    if mind.skipped:
+        parts.append(f"{amount(mind.skipped, 'line')} of the trace were left out")
     return " · ".join(parts)
 
 
@@ -134,12 +140,15 @@ def message_status(mind: MindView, shown: int) -> str:
 
 
 def snapshot_words(snapshots: Sequence[ValuesLine], place: int) -> str:
-    """`after 1,200 episodes · step 24,310`."""
+    """`after 1,200 episodes`."""
     if not 0 <= place < len(snapshots):
         return ""
-    one = snapshots[place]
-    words = f"after {amount(one.episodes, 'episode')} · step {count(one.step)}"
-    return f"{words} · newest" if place == len(snapshots) - 1 else words
+    return f"after {amount(snapshots[place].episodes, 'episode')}"
+
+
+def short_numbers(text: str) -> str:
+    """With as many digits as anybody reads."""
+    return _LONG_NUMBER.sub(lambda found: decimal(float(found[0])), text)
 
 
 def _is_wanted(wanted: str, *texts: str) -> bool:
