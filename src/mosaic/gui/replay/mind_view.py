@@ -29,7 +29,7 @@ from mosaic.gui.replay.model.mind import (
 )
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.value_map.view import ValueMapView
-from mosaic.gui.widgets.roles import label
+from mosaic.gui.widgets.roles import eliding_label, label
 
 _ROW, _BAR = 20, 10
 _GAP = 8
@@ -139,6 +139,7 @@ class MindView(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.map = ValueMapView(theme)
         self.map_words = _paragraph("caption")
+        self.goal = eliding_label("", "strong")
         self.note = _paragraph("muted")
         self.bars = ActionBars(theme)
         self.more = label("", "caption")
@@ -148,8 +149,9 @@ class MindView(QScrollArea):
         layout = QVBoxLayout(inside)
         layout.setContentsMargins(0, 0, 6, 0)
         layout.setSpacing(8)
-        parts: list[QWidget] = [self.map, self.map_words, self.note, self.bars, self.more]
-        parts += [self._facts, self._changes_title, self._changes]
+        # What is always as high comes first: nothing moves while it plays.
+        parts: list[QWidget] = [self.goal, self.map, self.map_words, self.note, self.bars]
+        parts += [self.more, self._facts, self._changes_title, self._changes]
         for part in parts:
             layout.addWidget(part)
         layout.addStretch(1)
@@ -190,6 +192,8 @@ class MindView(QScrollArea):
             is_read = self._episode is not None and self._length > 0
             self.text = MindText(NOT_REPORTED if is_read else "")
         self._show_map(None if found is None else found.state)
+        self.goal.setText(self.text.goal or "–")
+        self.goal.setVisible(self._mind is not None)
         self.note.setText(self.text.note)
         self.note.setVisible(bool(self.text.note))
         self.bars.show_bars(self.text.bars)

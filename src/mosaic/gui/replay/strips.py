@@ -41,6 +41,8 @@ from mosaic.gui.theme.theme import Theme
 
 _ORDER = ("reward", "action", "value", "confidence", "observation")
 _HEIGHT = 30
+# Where there are more strips than usual, they leave the picture as much room.
+_USUAL, _LOW = 4, 24
 _EDGE = 3  # above and below a line
 _RADIUS = 4
 _LABEL_ALPHA = 235
@@ -287,6 +289,8 @@ class StripStack(QWidget):
         self._layout.insertWidget(place, view)
 
     def _show(self) -> None:
+        for view in self.views.values():
+            view.setFixedHeight(_HEIGHT if len(self.views) <= _USUAL else _LOW)
         self.setVisible(self._is_wanted and bool(self.views))
 
     def _on_redraw_due(self) -> None:

@@ -126,8 +126,8 @@ class StepTable(QWidget):
 
 
 # From this width of the page on, steps have a place of their own on the right.
-_WIDE_PAGE = 900
-_NARROW_SIDE, _WIDE_SIDE = 208, 340
+_WIDE_PAGE = 960
+_NARROW_SIDE, _WIDE_LEFT, _WIDE_RIGHT = 208, 328, 300
 
 
 _EPISODES, _STEPS, _MIND = "episodes", "steps", "mind"
@@ -201,9 +201,8 @@ class SideTables(QObject):
         if is_wide == self._is_wide:
             return
         self._is_wide = is_wide
-        side = _WIDE_SIDE if is_wide else _NARROW_SIDE
-        self.left.setFixedWidth(side)
-        self.right.setFixedWidth(side)
+        self.left.setFixedWidth(_WIDE_LEFT if is_wide else _NARROW_SIDE)
+        self.right.setFixedWidth(_WIDE_RIGHT)
         self.right.setVisible(is_wide and self._is_shown)
         self.choice.setVisible(not is_wide)
         place = self._beside if is_wide else self._stack

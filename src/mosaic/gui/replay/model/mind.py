@@ -58,6 +58,7 @@ class MindText:
     facts: tuple[tuple[str, str], ...] = ()  # what it is called, and what it was
     bars: tuple[Bar, ...] = ()
     more: str = ""  # of actions that have no bar
+    goal: str = ""
     changes: tuple[tuple[str, str], ...] = ()  # a sign and a text
 
 
@@ -104,6 +105,7 @@ class EpisodeMind:
         bars = _bars(found, actions)
         more = len(mind.q_values) - len(bars)
         return MindText(
+            goal=" ".join(mind.goal.split()),
             facts=_facts(mind, _action_name(found.action, actions)),
             bars=bars,
             more=f"and {count(more)} more actions" if more else "",
@@ -116,15 +118,15 @@ def told_something(row: TrainingStep) -> bool:
 
 
 def _facts(mind: StepOfMind, action: str) -> tuple[tuple[str, str], ...]:
-    confidence = "" if mind.confidence is None else f"{decimal(mind.confidence * 100)} %"
+    share = None if mind.confidence is None else min(max(mind.confidence, 0.0), 1.0)
+    confidence = "" if share is None else f"{share * 100:.1f} %"
     told = (
-        ("Goal", mind.goal),
-        ("Plan", mind.plan),
-        ("Intention", mind.intention),
+        ("Plan", breakable(mind.plan)),
+        ("Intention", breakable(mind.intention)),
         ("Confidence", confidence),
         ("Next", f"{action}, for the subgoal" if mind.is_by_subgoal else action),
     )
-    return tuple((name, breakable(text)) for name, text in told if text)
+    return tuple((name, text) for name, text in told if text)
 
 
 def _changes(mind: StepOfMind) -> tuple[tuple[str, str], ...]:
