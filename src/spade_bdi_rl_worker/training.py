@@ -85,7 +85,7 @@ class Training:
         is_back = self._restore_tables()
         is_full = config.extra("telemetry") == FULL
         self._recorder = self._make_recorder()
-        self._values = ValuesFile(agents, self._runtime, run.note)
+        self._values = ValuesFile(agents, self._runtime, run.note, is_full=is_full)
         self._telemetry = Telemetry(run, self._runtime, self._life, self._recorder, self._values)
         self._hands = WorldHands(
             self._runtime,

@@ -1,8 +1,9 @@
 """What every action is worth in every state, again and again, in a file beside the run.
 
 First where the states are on the map of the environment. When is a matter of counts, not of time,
-but for checkpoints: a run that is repeated writes the same. The file is bounded: where it would
-become larger than MAX_BYTES, every second line of values is dropped, and they come half as often.
+but for checkpoints: a run that is repeated writes the same. Larger tables are told less often, so
+that it costs next to nothing. The file is bounded: where it would become larger than MAX_BYTES,
+every second line of values is dropped, and they come half as often.
 """
 
 from __future__ import annotations
@@ -26,12 +27,17 @@ from spade_bdi_rl_worker.trace_file import FILE_NAME as TRACE_NAME
 from spade_bdi_rl_worker.trace_file import OLDER_NAME
 
 if TYPE_CHECKING:
+    from spade_bdi_rl_worker.learning.kernels import Floats
     from spade_bdi_rl_worker.learning.runtime import QLearningRuntime
 
 AGENTS_FOLDER = "agents"  # below the run's outputs
 FILE_NAME = "values.jsonl"
 MAX_BYTES = 16 * 2**20
+# Between two lines, for each number in them. A number costs as much as a few steps that are not
+# reported, and a fraction of one that is.
+STEPS_PER_VALUE, STEPS_PER_VALUE_FULL = 50, 1
 _DIGITS = 4  # that count
+_MOST_DIGITS = 290  # before or behind the point
 
 
 class ValuesFile:
@@ -47,8 +53,10 @@ class ValuesFile:
         runtime: QLearningRuntime,
         give_up: Callable[[str], None],
         *,
+        is_full: bool = True,
         max_bytes: int = MAX_BYTES,
     ) -> None:
+        """`is_full`: every step is reported, which takes so much longer."""
         self._path = None if folder is None else folder / FILE_NAME
         self._runtime = runtime
         self._give_up = give_up
@@ -56,9 +64,9 @@ class ValuesFile:
         self._map = ""  # its line
         self._mapped = -1  # states that are in it
         self._size = 0
-        self._calls = 0
-        self._every = 1
-        self._last_step = -1
+        # Steps between two lines, for each number in them.
+        self._pace = STEPS_PER_VALUE_FULL if is_full else STEPS_PER_VALUE
+        self._last_step: int | None = None
         self._is_there = False
         if self._path is not None:
             self._begin(self._path)
@@ -69,10 +77,9 @@ class ValuesFile:
         return self._is_there
 
     def write_next(self) -> None:
-        """For moments that come by the number of episodes: writes at every so many of them."""
+        """For moments that come by the number of episodes: writes if it is time."""
         if self._is_due:
             self._write(can_wait=True)
-        self._calls += 1
 
     def write(self) -> None:
         """For moments that are told in any case."""
@@ -80,7 +87,9 @@ class ValuesFile:
 
     @property
     def _is_due(self) -> bool:
-        return self._calls % self._every == 0
+        runtime, last = self._runtime, self._last_step
+        numbers = runtime.world.n_states * runtime.world.n_actions
+        return last is None or runtime.steps - last >= self._pace * numbers
 
     def _write(self, *, can_wait: bool) -> None:
         runtime = self._runtime
@@ -143,9 +152,10 @@ class ValuesFile:
         ]
         size = self._max_bytes + 1
         while lines and size + needed > self._max_bytes:
-            self._every *= 2
+            self._pace *= 2
             lines = lines[::2] if len(lines) > 1 else []
             size = len(self._map) + sum(map(len, lines))
+        self._last_step = int(json.loads(lines[-1])["step"]) if lines else None
         self._draw_map()  # anew, so that the file begins otherwise than the one before
         atomic_write(self._path, b"".join([self._map.encode(), *lines]))
         self._size = len(self._map) + sum(map(len, lines))
@@ -177,10 +187,22 @@ def rounded(runtime: QLearningRuntime) -> list[list[float] | None]:
     is_known = (runtime.visits() > 0).any(axis=1)
     is_known |= (table != runtime.settings.initial_value).any(axis=1)
     is_known &= np.isfinite(table).all(axis=1)
-    return [
-        [float(f"{value:.{_DIGITS}g}") for value in row] if known else None
-        for row, known in zip(table.tolist(), is_known.tolist(), strict=True)
-    ]
+    rows = _significant(np.where(is_known[:, None], table, 0.0)).tolist()
+    return [row if known else None for row, known in zip(rows, is_known.tolist(), strict=True)]
+
+
+def _significant(table: Floats) -> Floats:
+    """To so many digits that count; such that they are short when they are written."""
+    sizes = np.floor(np.log10(np.where(table == 0.0, 1.0, np.abs(table))))
+    behind = np.clip(_DIGITS - 1 - sizes, -_MOST_DIGITS, _MOST_DIGITS)
+    factors = 10.0 ** np.abs(behind)
+    with np.errstate(over="ignore"):  # in the one of the two that is not taken
+        found: Floats = np.where(
+            behind >= 0,
+            np.round(table * factors) / factors,
+            np.round(table / factors) * factors,
+        )
+    return found
 
 
 def _line(kind: str, **fields: Any) -> str:
