@@ -16,7 +16,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
-from screenshot_scenes import scenes
+from screenshot_scenes import agents_scenes, scenes
 from screenshot_scenes.sample_home import SampleHome
 from screenshot_scenes.sample_runs import make_runs
 from screenshot_scenes.stage import Stage
@@ -46,6 +46,7 @@ def main() -> int:
             for scene in scenes.WITH_RUNS:
                 scene(stage, runs)
             scenes.shoot_live(stage, home, runs)
+            agents_scenes.shoot_agents(stage, home)
             scenes.shoot_lost(stage, home)
         finally:
             stage.close()

@@ -57,7 +57,7 @@ def get_worker_metadata() -> WorkerCapabilities:
             name="Spade BDI Worker",
             version=__version__,
             description="Agents with beliefs, desires and intentions that plan in AgentSpeak, "
-            "talk over XMPP and learn Q-tables.",
+            "talk over XMPP, on a server of the run's own or on yours, and learn Q-tables.",
             license="MIT",
             homepage="https://github.com/javipalanca/spade_bdi",
             upstream_library="spade_bdi",

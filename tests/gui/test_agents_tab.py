@@ -174,6 +174,25 @@ def test_another_run_starts_anew(qtbot: QtBot, lonely: Application, tmp_path: Pa
     assert tab.agents.count() == 1
 
 
+def test_nothing_is_left_of_a_run_before_one_that_has_a_map_alone(
+    qtbot: QtBot, lonely: Application, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    for folder in (first, second):
+        folder.mkdir()
+    add(first, state("learner", "a"), line("note", text="hello"))
+    add(second, map_data(), values_data([[1, 0, 0, 0]]), name=VALUES)
+    tab = show(lonely, run_in(first))
+    qtbot.waitUntil(lambda: believed(tab) == ["a"], timeout=WAIT_MS)
+    look_at(tab, GOALS)
+    show(lonely, run_in(second, number=2))
+    qtbot.waitUntil(lambda: tab.map_page.map.view is not None, timeout=WAIT_MS)
+    assert tab.is_content_shown
+    assert believed(tab) == []
+    assert not tab.happenings.rows
+    assert not tab.headline.isVisible()
+
+
 def test_files_are_read_only_while_the_tab_is_in_front(
     qtbot: QtBot, lonely: Application, tmp_path: Path
 ) -> None:

@@ -172,5 +172,7 @@ def test_maps_of_every_shape_are_drawn(
         view.show_state(state)
     view.canvas.setFocus()
     grid = view.canvas.grid
+    corner = grid.rect(rows * columns - 1).bottomRight()
+    assert corner.x() <= view.canvas.width() and corner.y() <= view.canvas.height()
     assert grid.index_at(*grid.rect(rows * columns - 1).center().toTuple()) == rows * columns - 1
     assert not view.grab().isNull()

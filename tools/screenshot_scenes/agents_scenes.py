@@ -14,6 +14,7 @@ from screenshot_scenes.stage import Stage
 
 _BUNDLE = "spade_bdi_worker"
 _BEGIN_S = 60.0
+_PICTURE_S = 8.0  # until the centre shows an episode
 _TARGET = 27  # row 4, column 4
 
 
@@ -28,6 +29,7 @@ def start_agents(home: SampleHome) -> str:
 def shoot_agents(stage: Stage, home: SampleHome) -> None:
     run_id = start_agents(home)
     stage.until(lambda: stage.state.runs.get(run_id) is not None, "the run of the agents")
+    stage.application.workbench.bundles.refresh()  # it was installed behind the window's back
     stage.state.show_page(Page.LIVE)
     stage.select(run_id)
     stage.until(lambda: "agents" in stage.window.tabs_panel.tab_ids, "the tab", _BEGIN_S)
@@ -42,10 +44,10 @@ def shoot_agents(stage: Stage, home: SampleHome) -> None:
     at = canvas.grid.rect(_TARGET).center().toPoint()
     QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=at)
     stage.until(lambda: "subgoal" in tab.talk.answer.text(), "the answer")
-    stage.shoot("agents-map", is_main=True, tab="agents", settle_s=1.0)
-    for section in (BELIEFS, GOALS, MESSAGES):
+    stage.spend(_PICTURE_S)
+    for section in (BELIEFS, GOALS, MESSAGES, MAP):
         _look_at(tab, section)
-        stage.shoot(f"agents-{section}", is_main=section == BELIEFS, tab="agents", settle_s=1.0)
+        stage.shoot(f"agents-{section}", is_main=section == MAP, tab="agents", settle_s=1.0)
     home.mosaic("stop", run_id)
     stage.until(lambda: not tab.talk.isVisible(), "the end of the run")
     page.slider.setValue(page.slider.maximum() // 2)

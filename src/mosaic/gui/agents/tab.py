@@ -94,6 +94,9 @@ class AgentsTab(TabPage):
             self._found = AgentsRead()
             with QSignalBlocker(self.agents):
                 self.agents.clear()
+            for table in (self.beliefs, self.goals, self.happenings, self.messages):
+                table.show_rows((), ())
+            self.status.setText("")
             self.map_page.forget()
             self.say(_READING)
             if self.is_active:

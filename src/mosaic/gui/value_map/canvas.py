@@ -73,7 +73,7 @@ class MapCanvas(QWidget):
             return Grid(0, 0, 0, 0, 0)
         rows, columns = view.map.rows, view.map.columns
         side = min((self.width() - 2) / columns, (self.height() - 2) / rows, _LARGEST_CELL)
-        side = float(int(side)) if side >= 4 else max(side, 0.5)
+        side = float(int(side)) if side >= 4 else max(side, 0.01)
         left = (self.width() - side * columns) / 2
         return Grid(
             float(int(left)), float(int((self.height() - side * rows) / 2)), side, rows, columns
