@@ -282,7 +282,7 @@ class PlanEditor(QWidget):
         self._unless_unsaved(partial(self._start_with, self._target.template))
 
     def _start_with(self, text: str) -> None:
-        self._document.begin()
+        self._document.begin(text)
         self.view.show_text(text)
         self._on_text_changed()
 

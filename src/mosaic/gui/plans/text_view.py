@@ -135,11 +135,9 @@ class PlanText(QPlainTextEdit):
         self.insertPlainText(text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Tab indents, Enter keeps the indent; Shift+Tab goes to what is before the text."""
+        """Tab indents, Enter keeps the indent."""
         keys, plain = Qt.Key, Qt.KeyboardModifier.NoModifier
-        if event.key() == keys.Key_Backtab:
-            self.focusPreviousChild()
-        elif event.key() == keys.Key_Tab and event.modifiers() == plain:
+        if event.key() == keys.Key_Tab and event.modifiers() == plain:
             self.insertPlainText(_INDENT)
         elif event.key() in (keys.Key_Return, keys.Key_Enter) and event.modifiers() == plain:
             before = self.textCursor().block().text()[: self.textCursor().positionInBlock()]
@@ -153,6 +151,10 @@ class PlanText(QPlainTextEdit):
             event.ignore()  # it sends the plan, wherever the cursor is
         else:
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """Tab is a part of the text; Shift+Tab leads out of it."""
+        return not is_next and QWidget.focusNextPrevChild(self, False)
 
     # What is wrong with it
 

@@ -96,11 +96,13 @@ def _mode_of(path: Path) -> int:
 
 
 def _unreadable(path: Path, reason: str) -> RequestError:
-    return RequestError(f"{path.name} cannot be opened: {reason}", hint="choose another file")
+    return RequestError(
+        f"The file {path.name} cannot be opened: {reason}", hint="choose another file"
+    )
 
 
 def _unwritable(path: Path, reason: str) -> RequestError:
-    return RequestError(f"{path.name} cannot be saved: {reason}", hint="save it elsewhere")
+    return RequestError(f"The file {path.name} cannot be saved: {reason}", hint="save it elsewhere")
 
 
 class PlanDocument:
