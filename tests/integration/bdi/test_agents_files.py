@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -186,6 +187,36 @@ def test_a_goal_that_somebody_sets_by_a_name_on_the_map_is_in_the_trace(
     assert not seen.problems
     daemon.client.stop_run(run_id, grace_s=30)
     daemon.wait_over(run_id)
+
+
+def test_a_coach_that_was_killed_is_known_to_begin_anew(daemon: DaemonHarness) -> None:
+    extras = {**ICE, "telemetry": "summary"}
+    run_id = start(daemon, {**LAKE, "total_timesteps": 10**12, "extras": extras})
+    wait_for_steps(daemon, run_id, 1000)
+    mosaic(daemon, "control", run_id, "tell", "rumour(1)", "to=coach")
+    seen = Onlooker(daemon, run_id)
+
+    def believed() -> set[str]:
+        seen.look()
+        return {belief for belief, _ in seen.beliefs["coach"]}
+
+    wait_until(lambda: "rumour(1)" in believed(), 60.0, "what the coach was told")
+    worker = lines_of(daemon, run_id, "run_started")[0]["payload"]["pid"]
+    os.kill(child_named(worker, "agents.coach"), signal.SIGKILL)
+    wait_until(lambda: "rumour(1)" not in believed(), 60.0, "a coach that knows nothing of it")
+    wait_until(believed, 60.0, "what its plan says")
+    daemon.client.stop_run(run_id, grace_s=30)
+    daemon.wait_over(run_id)
+    seen.look()
+    assert not seen.problems
+    assert seen.remembered() == saved(daemon, run_id)["memory"]
+
+
+def child_named(pid: int, words: str) -> int:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    named = [pid for pid in children if words in Path(f"/proc/{pid}/cmdline").read_text()]
+    assert len(named) == 1, named
+    return int(named[0])
 
 
 def test_a_resumed_run_begins_with_what_was_known(daemon: DaemonHarness, trained: str) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from mosaic.contracts.agents import MapLine, map_line
+from spade_bdi_rl_worker.learning.pursuits import Pursuit
+from spade_bdi_rl_worker.learning.runtime import QLearningRuntime
+from spade_bdi_rl_worker.learning.settings import LearningSettings
 from spade_bdi_rl_worker.learning.state_map import NoMapError, map_fields
 from spade_bdi_rl_worker.learning.world import World
 from spade_bdi_rl_worker.targets import Targets
@@ -107,6 +110,21 @@ def test_tables_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("spade_bdi_rl_worker.learning.state_map.MOST_CELLS", 64 * 63)
     with pytest.raises(NoMapError, match="cells"):
         map_fields(world)
+
+
+def test_a_real_room_is_drawn_as_it_is_met_and_one_that_changes_is_not() -> None:
+    pytest.importorskip("minigrid")
+    runtime = QLearningRuntime(World.make("MiniGrid-Empty-5x5-v0"), LearningSettings(), 1)
+    runtime.pursue(Pursuit("explore", None, 40))
+    found = drawn(runtime.world)
+    assert set(found.layers) == {f"facing {way}" for way in ("right", "down", "left", "up")}
+    assert (found.rows, found.columns) == (5, 5) and found.cells[3][3] == "goal"
+    assert sum(state >= 0 for layer in found.states for state in layer) == runtime.world.n_states
+    runtime = QLearningRuntime(World.make("MiniGrid-FourRooms-v0"), LearningSettings(), 1)
+    with pytest.raises(NoMapError):
+        for _ in range(20):
+            runtime.pursue(Pursuit("explore", None, 1))
+            map_fields(runtime.world)
 
 
 class MetRoom:
