@@ -329,7 +329,7 @@ def test_a_plan_is_sent_to_an_agent_and_its_answer_shown(
         patch.setattr(lonely.bridge, "ask", held.ask)
         editor.send_button.click()
     held.answer_all({"ok": True, "text": "1 plan"})
-    assert editor.status.text() == "learner has it: 1 plan"
+    assert editor.status.text() == "Accepted: 1 plan"
     assert not editor.has_changes, "it has arrived where it was wanted"
     lonely.state.runs.update([over(worker="sample", revision=2)])
     assert editor._send_reason.text() == "Not sent: the run is over"

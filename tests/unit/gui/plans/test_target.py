@@ -32,7 +32,8 @@ def test_where_nobody_is_known_agents_are_called_as_their_roles() -> None:
 def test_what_was_accepted_and_what_was_refused() -> None:
     assert command_of("!a.", "ann") == {"command": "plan", "text": "!a.", "to": "ann"}
     fine = answer_of({"ok": True, "text": "learnt"}, "ann")
-    assert (fine.text, fine.severity, fine.problems) == ("ann has it: learnt", Severity.GOOD, ())
+    assert (fine.text, fine.severity, fine.problems) == ("Accepted: learnt", Severity.GOOD, ())
+    assert answer_of({"ok": True}, "ann").text == "Accepted by ann"
     wrong = {"line": 2, "column": 1, "message": "no", "is_error": True}
     refused = answer_of({"ok": False, "text": "wrong", "problems": [wrong]}, "ann")
     assert refused.text == "Refused: wrong" and refused.problems == (PlanProblem(2, 1, "no"),)

@@ -76,7 +76,7 @@ def answer_of(told: dict[str, Any] | None, agent: str) -> Answer:
     words = told.get("text")
     text = " ".join(words.split())[:500] if isinstance(words, str) else ""
     if told.get("ok") is True:
-        return Answer(f"{agent} has it{f': {text}' if text else ''}", Severity.GOOD)
+        return Answer(f"Accepted: {text}" if text else f"Accepted by {agent}", Severity.GOOD)
     return Answer(f"Refused: {text or 'no reason was given'}", Severity.BAD, read_problems(told))
 
 
