@@ -112,6 +112,24 @@ def test_layers_are_followed_until_a_person_chooses_one(
     assert not view.layers.isVisible()
 
 
+def test_the_layer_that_most_is_known_of_is_shown_until_one_is_chosen(
+    show_view: Callable[..., ValueMapView],
+) -> None:
+    map = a_map(1, 2, layers=["a", "b", "c"], states=[[0, 1], [2, 3], [4, 5]], targets=["", ""])
+    view = show_view(map)
+    assert view.layer == 0
+    assert not view.follow.isVisible()  # there is nobody to follow
+    view.show_values(some_values(None, None, (1.0,), (1.0,), (1.0,)))
+    assert view.layer == 1
+    view.layers.setCurrentIndex(0)
+    view.layers.activated.emit(0)
+    view.show_values(some_values(None, None, None, None, (1.0,), (2.0,)))
+    assert view.layer == 0
+    assert view.words.text() == "1 row, 2 columns; nothing is known yet"
+    view.show_state(4)
+    assert view.follow.isVisible()
+
+
 def test_another_map_forgets_the_values_of_the_one_before(
     show_view: Callable[..., ValueMapView],
 ) -> None:

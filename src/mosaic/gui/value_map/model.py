@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mosaic.contracts.agents import MapLine, ValuesLine
-from mosaic.front.human import decimal
+from mosaic.front.human import amount, decimal
 from mosaic.gui.theme.tokens import DARK, Palette, contrast
 
 # Nothing happens on from there: what is worth nothing there was never learnt.
@@ -88,12 +88,12 @@ class MapView:
         return " · ".join(parts)
 
     def summary(self) -> str:
-        size = f"{self.map.rows} rows, {self.map.columns} columns"
-        met = sum(cell.best is not None for cell in self.cells)
-        if self.scale is None:
+        size = f"{amount(self.map.rows, 'row')}, {amount(self.map.columns, 'column')}"
+        bests = [cell.best for cell in self.cells if cell.best is not None]
+        if not bests:
             return f"{size}; nothing is known yet"
-        low, high = decimal(self.scale.low), decimal(self.scale.high)
-        return f"{size}; {met} of {len(self.cells)} cells met, worth {low} to {high}"
+        low, high = decimal(min(bests)), decimal(max(bests))
+        return f"{size}; {len(bests)} of {len(self.cells)} cells met, worth {low} to {high}"
 
     def beside(self, index: int, move: str) -> int:
         """The cell one step away, or the same one at an edge."""
@@ -112,6 +112,13 @@ def map_view(map: MapLine, values: ValuesLine | None, layer: int) -> MapView:
         for index, state in enumerate(states)
     )
     return MapView(map, layer, cells, _scale(map, table))
+
+
+def best_known_layer(map: MapLine, values: ValuesLine) -> int:
+    """The one with most states that were met; the first of several."""
+    met = {state for state, row in enumerate(values.values) if row}
+    counts = [sum(state in met for state in states) for states in map.states]
+    return counts.index(max(counts))
 
 
 def _cell(map: MapLine, index: int, state: int, values: tuple[float, ...] | None) -> Cell:

@@ -11,7 +11,15 @@ from mosaic.front.human import decimal
 from mosaic.gui.theme import fonts, tokens
 from mosaic.gui.theme.theme import Theme
 from mosaic.gui.value_map.canvas import MapCanvas
-from mosaic.gui.value_map.model import MapView, Scale, Walk, colour_of, map_view, plain
+from mosaic.gui.value_map.model import (
+    MapView,
+    Scale,
+    Walk,
+    best_known_layer,
+    colour_of,
+    map_view,
+    plain,
+)
 from mosaic.gui.widgets.roles import label
 
 _LEGEND_HEIGHT = 18
@@ -32,6 +40,7 @@ class ValueMapView(QWidget):
         self._walk: Walk | None = None
         self._view: MapView | None = None
         self._click_help = ""
+        self._has_chosen = False  # a layer: somebody, or the agent that is followed
         self.layers = QComboBox()
         self.layers.setAccessibleName("Layer of the map")
         self.layers.setSizeAdjustPolicy(
@@ -78,11 +87,13 @@ class ValueMapView(QWidget):
         return self._view
 
     def show_map(self, map: MapLine | None) -> None:
-        """Values and place of another map are forgotten."""
+        """Values, layer and place of another map are forgotten."""
         if map == self._map:
             return
         self._map, self._values = map, None
         self._walk = None if map is None else Walk(map)
+        self._has_chosen = False
+        self.follow.hide()
         names = () if map is None else map.layers
         with QSignalBlocker(self.layers):
             self.layers.clear()
@@ -93,11 +104,17 @@ class ValueMapView(QWidget):
         self._refresh()
 
     def show_values(self, values: ValuesLine | None) -> None:
-        if values is not self._values:
-            self._values = values
-            self._refresh()
+        """As long as nobody has chosen a layer, it is the one that most is known of."""
+        if values is self._values:
+            return
+        self._values = values
+        if self._map is not None and values is not None and not self._has_chosen:
+            with QSignalBlocker(self.layers):
+                self.layers.setCurrentIndex(best_known_layer(self._map, values))
+        self._refresh()
 
     def show_layer(self, layer: int) -> None:
+        self._has_chosen = True
         if layer != self.layer and 0 <= layer < self.layers.count():
             with QSignalBlocker(self.layers):
                 self.layers.setCurrentIndex(layer)
@@ -108,6 +125,8 @@ class ValueMapView(QWidget):
         if self._walk is None:
             return
         self._walk.go(state)
+        if self._walk.layer is not None:
+            self.follow.show()
         if self.follow.isChecked() and self._walk.layer is not None:
             self.show_layer(self._walk.layer)
         self.canvas.show_walk(self._walk)
@@ -124,6 +143,7 @@ class ValueMapView(QWidget):
 
     def _on_layer(self) -> None:
         """Whoever chooses a layer wants to go on looking at it."""
+        self._has_chosen = True
         self.follow.setChecked(False)
         self._refresh()
 
