@@ -67,8 +67,8 @@ class InnerLife:
     def states(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Of each agent all that it believes and wants, as the trace has it."""
         with self._lock:
-            names = list(dict.fromkeys((*self._roles, *self._memory, *self._perceived)))
-            found = [(name, self._state(name)) for name in names]
+            told = (*self._roles, *self._memory, *self._perceived, *self._goals)
+            found = [(name, self._state(name)) for name in dict.fromkeys(told)]
         yield from found
 
     def forget(self, agent: str) -> None:

@@ -26,7 +26,7 @@ from spade_bdi_rl_worker.agents.plan_source import (
     parse,
     term_text,
 )
-from spade_bdi_rl_worker.agents.protocols import Trace
+from spade_bdi_rl_worker.agents.protocols import GoalEvent, Trace
 
 MAX_EXAMINED = 100_000
 MAX_STEPS_UNTIL_WAITING = 20_000
@@ -232,8 +232,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
                     dropped += 1
                     while len(stack) > index:
                         gone = stack.pop()
-                        if gone.plan.goal_type is GoalType.achievement:
-                            self.trace.goal("dropped", term_text(gone.head_term))
+                        self._tell_end("dropped", gone, gone.head_term)
                     break
             if not stack:
                 self.intentions.remove(stack)
@@ -348,8 +347,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
 
     def _finish(self, stack: Any) -> None:
         done = stack.pop()
-        if done.plan.goal_type is GoalType.achievement:
-            self.trace.goal("achieved", term_text(done.head_term.freeze(done.scope, {})))
+        self._tell_end("achieved", done, done.head_term.freeze(done.scope, {}))
         if not stack:
             self.intentions.remove(stack)
             self.trace.intention("end", done.plan.label)
@@ -368,7 +366,7 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
             head = failed.head_term
             if failed.plan.goal_type is not GoalType.achievement:
                 continue
-            self.trace.goal("failed", term_text(head))
+            self._tell_end("failed", failed, head)
             if failed.plan.trigger is Trigger.addition and self._handle(stack, failed):
                 self.last_failure = f"the plan {failed.plan.label} failed{where}: {reason}"
                 return
@@ -397,11 +395,16 @@ class Reasoner(runtime.Agent):  # type: ignore[misc]
         label, is_own = stack[0].plan.label, bool(stack[0].is_own)
         while stack:
             gone = stack.pop()
-            if gone.plan.goal_type is GoalType.achievement:
-                self.trace.goal("failed", term_text(gone.head_term))
+            self._tell_end("failed", gone, gone.head_term)
         self.intentions.remove(stack)
         self.trace.intention("fail", label)
         return is_own
+
+    def _tell_end(self, event: GoalEvent, intention: Any, goal: Any) -> None:
+        """Each goal ends once: one that a plan for its failure is about has failed before."""
+        plan = intention.plan
+        if plan.goal_type is GoalType.achievement and plan.trigger is Trigger.addition:
+            self.trace.goal(event, term_text(goal))
 
     def _tell_failure(self, what: str, reason: str, is_own: bool = False) -> None:
         self.last_failure = f"the plan {what} was ended: {reason}"

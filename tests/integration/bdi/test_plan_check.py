@@ -7,7 +7,12 @@ import subprocess
 
 import pytest
 
-from tests.integration.bdi.bundle_python import bundle_python, command_for, environment
+from tests.integration.bdi.bundle_python import (
+    bundle_python,
+    command_for,
+    environment,
+    run_program,
+)
 from tests.waiting import PATIENCE_S
 
 BROKEN = {
@@ -31,6 +36,23 @@ FINE = [
     "+!a : x & not y <- .note(a); -+b(1).",
     "@l +x(_) <- for (y(Z)) { -y(Z) }.",
 ]
+
+
+def test_every_goal_that_is_told_ends_once() -> None:
+    told = run_program("goal_ends")
+    assert len(told) == 6
+    for name, life in told.items():
+        begun = [text.partition("(")[0] for event, text in life["goals"] if event == "added"]
+        ended = [text.partition("(")[0] for event, text in life["goals"] if event != "added"]
+        assert begun and sorted(begun) == sorted(ended), name
+        assert life["left"] == [], name
+    assert told["achieved"]["goals"][2:] == [["achieved", "b(3)"], ["achieved", "a"]]
+    assert told["failed_and_handled"]["beliefs"] == ["handled"]
+    assert {event for event, _ in told["failed"]["goals"]} == {"added", "failed"}
+    waiting = told["dropped_with_what_is_within"]
+    assert [goal for goal, _ in waiting["within"]] == ["a", "b", "c"]
+    assert all(plan for _, plan in waiting["within"])
+    assert waiting["goals"][3:] == [["dropped", "c"], ["dropped", "b"], ["dropped", "a"]]
 
 
 def test_every_problem_has_a_place_and_a_sentence() -> None:
