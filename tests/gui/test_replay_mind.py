@@ -43,7 +43,7 @@ def tell_minds(daemon: DaemonHarness, run_id: str, minds: list[dict[str, Any]]) 
             connection.execute(
                 "UPDATE steps SET info = ?, observation = ? "
                 "WHERE episode_index = 0 AND step_index = ?",
-                (json.dumps({"bdi": told}), str(step), step),
+                (json.dumps({"mind": told}), str(step), step),
             )
 
 
@@ -87,6 +87,8 @@ def told(qtbot: QtBot, daemon: DaemonHarness, application: Application) -> Repla
     qtbot.waitUntil(lambda: view.mind._mind is not None, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: view.mind._read.map is not None, timeout=WAIT_MS)
     view.panel.toggle()
+    view.side.show_table("mind")
+    qtbot.waitUntil(view.mind.isVisible, timeout=WAIT_MS)
     return view
 
 
@@ -169,4 +171,6 @@ def test_a_manifest_that_names_something_else_is_no_harm(
     assert view.mind._read.map is None and view.mind.map.isHidden()
     view.panel.toggle()
     view.panel.seek(0)
+    view.side.show_table("mind")
+    qtbot.waitUntil(view.mind.isVisible, timeout=WAIT_MS)
     assert view.mind.goal.text() == "explore"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -177,7 +177,16 @@ class MindView(QScrollArea):
     def show_step(self, step: int) -> None:
         if step != self._step:
             self._step = step
-            self._show()
+            if self.isVisible():  # it is told of sixty steps a second
+                self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_map()
 
     def facts(self) -> dict[str, str]:
         return dict(self.text.facts)
@@ -216,9 +225,13 @@ class MindView(QScrollArea):
         self.map.show_values(snapshot)
         self.map.show_state(state)
         self.map_words.setText(snapshot_text(read.snapshots, snapshot))
-        share = read.map.rows / max(1, read.map.columns)
-        height = round(self.viewport().width() * share) + _MAP_EXTRA
-        self.map.setFixedHeight(min(max(height, _LEAST_MAP), _MOST_MAP))
+        self._fit_map()
+
+    def _fit_map(self) -> None:
+        if self._read.map is not None:
+            share = self._read.map.rows / max(1, self._read.map.columns)
+            height = round(self.viewport().width() * share) + _MAP_EXTRA
+            self.map.setFixedHeight(min(max(height, _LEAST_MAP), _MOST_MAP))
 
 
 def _paragraph(role: str) -> QLabel:
