@@ -211,7 +211,7 @@ class Player:
                 reward=known[0],
                 terminated=bool(flags & kernels.TERMINATED),
                 truncated=bool(flags & kernels.TRUNCATED),
-                info={"bdi": told},
+                info={"mind": told},
             )
 
     def _report_episode(self, number: int, seed: int, outcome: Outcome) -> None:

@@ -98,7 +98,7 @@ class Telemetry:
                 reward=reward,
                 terminated=terminated,
                 truncated=truncated,
-                info={"bdi": told},
+                info={"mind": told},
             )
             self._total += reward
             self._step += 1

@@ -284,7 +284,7 @@ def _values(data: dict[str, Any]) -> ValuesLine | None:
     )
 
 
-# -- One step of an agent: `info.bdi`
+# -- One step of an agent: `info.mind`
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ class StepOfMind:
 
 def step_of_mind(info: Any) -> StepOfMind | None:
     """None for a step of an agent that says nothing about itself."""
-    told = info.get("bdi") if isinstance(info, dict) else None
+    told = info.get("mind") if isinstance(info, dict) else None
     if not isinstance(told, dict):
         return None
     beliefs = told.get("beliefs")

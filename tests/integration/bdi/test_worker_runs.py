@@ -58,7 +58,7 @@ def bytes_of(value: Any) -> Any:
 def test_every_step_tells_what_is_wanted_and_believed(daemon: DaemonHarness, trained: str) -> None:
     steps = lines_of(daemon, trained, "step")
     assert len(steps) >= 8_000
-    told = [step["info"]["bdi"] for step in steps]
+    told = [step["info"]["mind"] for step in steps]
     assert {"goal", "plan", "intention", "confidence", "q_values"} <= told[0].keys()
     assert told[0]["goal"] == "explore"
     assert "demand(0.7)" in told[0]["beliefs"]["added"]
@@ -163,7 +163,7 @@ def test_a_goal_that_somebody_sets_is_pursued_within_a_second(daemon: DaemonHarn
             found = [
                 step["timestamp"]
                 for step in steps
-                if step["info"]["bdi"]["goal"] == goal and step["timestamp"] > sent
+                if step["info"]["mind"]["goal"] == goal and step["timestamp"] > sent
             ]
             return found[0] if found else None
 

@@ -147,7 +147,7 @@ def test_a_line_of_a_trace_is_sound_whatever_is_in_it(kind: str, fields: dict[st
 @given(VALUES)
 def test_a_step_is_sound_whatever_is_in_it(told: Any) -> None:
     names = ("goal", "plan", "intention", "confidence", "q_values", "beliefs", "events", "left_out")
-    for info in ({"bdi": told}, {"bdi": dict.fromkeys(names, told)}):
+    for info in ({"mind": told}, {"mind": dict.fromkeys(names, told)}):
         found = step_of_mind(info)
         assert found is None or is_sound(tuple(vars(found).values())), found
 
@@ -164,10 +164,10 @@ def test_a_step_of_an_agent() -> None:
         "events": ["e"],
         "left_out": 4,
     }
-    assert step_of_mind({"bdi": told}) == StepOfMind(
+    assert step_of_mind({"mind": told}) == StepOfMind(
         "explore", "p", "live › p", 0.0, (0.5, 1.0), True, ("a",), ("b",), ("e",), 4
     )
-    assert step_of_mind({"bdi": {}}) == StepOfMind()
+    assert step_of_mind({"mind": {}}) == StepOfMind()
     assert step_of_mind({"other": 1}) is None
 
 

@@ -35,7 +35,7 @@ def step_of(index: int, told: Any = None, **changes: Any) -> TrainingStep:
         reward=0.0,
         terminated=False,
         truncated=False,
-        info=None if told is None else {"bdi": told},
+        info=None if told is None else {"mind": told},
         **fields,
     )
 
@@ -50,7 +50,7 @@ def told_mind(*told: Any, **changes: Any) -> EpisodeMind:
     return mind
 
 
-@pytest.mark.parametrize("info", [None, 5, [], {"bdi": "explore"}, {"bdi": None}, {"loss": 1}])
+@pytest.mark.parametrize("info", [None, 5, [], {"mind": "explore"}, {"mind": None}, {"loss": 1}])
 def test_steps_that_say_nothing_of_a_mind_have_none(info: Any) -> None:
     rows = [TrainingStep(**{**vars(step_of(index)), "info": info}) for index in range(3)]
     assert EpisodeMind.of(rows) is None
