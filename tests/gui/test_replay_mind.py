@@ -102,7 +102,12 @@ def test_each_step_shows_what_the_agent_wanted_and_where_it_was(
     assert "down 1" in mind.bars.accessibleName()
     assert mind.map_words.text() == "Values as they were after 0 steps of the training"
     assert mind.map.view is not None
+    last = length - 1  # nobody is told where it ended
+    told.panel.seek(last)
+    assert mind.map._walk is not None
+    assert list(mind.map._walk.trail)[-1] == last
     told.panel.seek(1)
+    assert list(mind.map._walk.trail) == [0, 1], "the way that led there, also for a jump"
     assert mind.goal.text() == "subgoal <b>3</b>", "shown as it is"
     assert mind.text.changes[0][0] == "+"
     told.panel.seek(length)

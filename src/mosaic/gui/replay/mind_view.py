@@ -34,6 +34,7 @@ from mosaic.gui.widgets.roles import eliding_label, label
 _ROW, _BAR = 20, 10
 _GAP = 8
 _MARK = 14
+_WAY = 16  # steps of it, where somebody jumps
 _MOST_NAME = 0.34  # of the width
 _LEAST_MAP, _MAP_EXTRA, _MOST_MAP = 150, 60, 400
 
@@ -130,6 +131,7 @@ class MindView(QScrollArea):
         self._mind: EpisodeMind | None = None
         self._episode: EpisodeSummary | None = None
         self._length = self._step = 0
+        self._shown_step: int | None = None  # up to where the map has seen the agent walk
         self._read = ValuesRead()
         self.text = MindText()
         self.setObjectName("mind")
@@ -167,10 +169,11 @@ class MindView(QScrollArea):
     ) -> None:
         """None: its steps tell nothing, or are not known yet."""
         self._mind, self._episode, self._length = mind, episode, length
+        self._shown_step = None
         self._show()
 
     def show_values(self, read: ValuesRead) -> None:
-        self._read = read
+        self._read, self._shown_step = read, None
         self.map.show_map(read.map)
         self._show()
 
@@ -200,7 +203,7 @@ class MindView(QScrollArea):
         else:
             is_read = self._episode is not None and self._length > 0
             self.text = MindText(NOT_REPORTED if is_read else "")
-        self._show_map(None if found is None else found.state)
+        self._show_map()
         self.goal.setText(self.text.goal or "–")
         self.goal.setVisible(self._mind is not None)
         self.note.setText(self.text.note)
@@ -212,7 +215,7 @@ class MindView(QScrollArea):
         self._changes.show_pairs(self.text.changes)
         self._changes_title.setVisible(bool(self.text.changes))
 
-    def _show_map(self, state: int | None) -> None:
+    def _show_map(self) -> None:
         read, episode = self._read, self._episode
         has_map = read.map is not None
         self.map.setVisible(has_map)
@@ -223,9 +226,19 @@ class MindView(QScrollArea):
         if episode is not None:
             snapshot = snapshot_at(read.snapshots, episode, self._length, self._step)
         self.map.show_values(snapshot)
-        self.map.show_state(state)
+        self._show_way()
         self.map_words.setText(snapshot_text(read.snapshots, snapshot))
         self._fit_map()
+
+    def _show_way(self) -> None:
+        """As it led to this step, also where somebody has jumped there."""
+        if self._shown_step is None or self._step != self._shown_step + 1:
+            self.map.show_state(None)
+            self._shown_step = max(-1, self._step - _WAY)
+        for step in range(self._shown_step + 1, self._step + 1):
+            found = None if self._mind is None else self._mind.at(step)
+            self.map.show_state(None if found is None else found.state)
+        self._shown_step = self._step
 
     def _fit_map(self) -> None:
         if self._read.map is not None:

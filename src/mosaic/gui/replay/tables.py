@@ -52,10 +52,10 @@ class StepModel(Rows):
         return (*self._steps.cells(row), goal)
 
 
-_VALUE, _END, _GOAL = 4, 5, 6
-_WIDE_STEPS, _END_WIDTH, _VALUE_WIDTH = 280, 100, 80
+_RETURN, _VALUE, _END, _GOAL = 3, 4, 5, 6
+_WIDE_STEPS, _END_WIDTH, _VALUE_WIDTH = 330, 100, 80
 # Beside goals, which are words, numbers have no more than they need.
-_NUMBER_WIDTH = 56
+_NUMBER_WIDTH, _GOALS_FROM, _RETURNS_FROM = 56, 280, 380
 
 
 class StepTable(QWidget):
@@ -109,9 +109,11 @@ class StepTable(QWidget):
 
     def _fit_columns(self) -> None:
         """Where there is little room for all, the end of the episode is left to the other table."""
-        has_goals = self._has_goals and self.width() >= _WIDE_STEPS
+        has_goals = self._has_goals and self.width() >= _GOALS_FROM
         needed = _WIDE_STEPS + _VALUE_WIDTH * self._has_values
         self.table.setColumnHidden(_VALUE, not self._has_values)
+        # It stands below the picture, too.
+        self.table.setColumnHidden(_RETURN, has_goals and self.width() < _RETURNS_FROM)
         self.table.setColumnHidden(_END, has_goals or self.width() < needed)
         self.table.setColumnHidden(_GOAL, not has_goals)
         modes, columns = QHeaderView.ResizeMode, self.table.horizontalHeader()
@@ -126,8 +128,8 @@ class StepTable(QWidget):
 
 
 # From this width of the page on, steps have a place of their own on the right.
-_WIDE_PAGE = 960
-_NARROW_SIDE, _WIDE_LEFT, _WIDE_RIGHT = 208, 328, 300
+_WIDE_PAGE = 976
+_NARROW_SIDE, _WIDE_LEFT, _WIDE_RIGHT = 208, 340, 308
 
 
 _EPISODES, _STEPS, _MIND = "episodes", "steps", "mind"
