@@ -2,9 +2,10 @@
 
 The journal has types for what happens in an environment, not for beliefs and messages: they are in
 the `info` of the steps, and all of them here. At most two files of MAX_BYTES each, and at most
-LINES_PER_S lines a second; what is left out is counted in a line of its own. Where a file begins,
-and after lines were left out, a line for each agent says all that it believes and wants: whoever
-begins to read there has the truth.
+LINES_PER_S lines a second, and MESSAGES_PER_S beside them: plans that go on and on do not crowd out
+what they are told. What is left out is counted in a line of its own. Where a file begins, and after
+lines were left out, a line for each agent says all that it believes and wants: whoever begins to
+read there has the truth.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ FILE_NAME = "agents.jsonl"
 OLDER_NAME = "agents.1.jsonl"
 MAX_BYTES = 8 * 2**20
 LINES_PER_S = 500
+MESSAGES_PER_S = 100
 _FLUSH_BYTES = 16_384
 _FLUSH_S = 0.2
 
@@ -53,7 +56,7 @@ class TraceFile:
         self._pending_bytes = 0
         self._flushed_at = 0.0
         self._second = 0
-        self._in_second = 0
+        self._in_second: Counter[bool] = Counter()  # of messages, and of all else
         self._skipped = 0
         self._size = 0
         self._needs_states = True
@@ -75,10 +78,13 @@ class TraceFile:
         with self._lock:
             moment = self._clock()
             if int(moment) != self._second:
-                self._second, self._in_second = int(moment), 0
+                self._second = int(moment)
+                self._in_second.clear()
                 self._tell_skipped(moment)
-            self._in_second += 1
-            if self._in_second > self._lines_per_s and kind != "note":
+            is_message = kind == "message"
+            self._in_second[is_message] += 1
+            most = MESSAGES_PER_S if is_message else self._lines_per_s
+            if kind != "note" and self._in_second[is_message] > most:
                 self._skipped += 1
                 return
             self._add(moment, kind, agent, fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from mosaic.analytics.agents.trace import AgentsTraceReader
 from mosaic.contracts.agents import LONGEST_TEXT, BeliefLine, SkippedLine, StateLine
 from mosaic.contracts.manifest import AgentsArtifact
 from spade_bdi_rl_worker.inner_life import MAX_CHANGES, MAX_STATED, MAX_TEXT, InnerLife
-from spade_bdi_rl_worker.trace_file import FILE_NAME, OLDER_NAME, TraceFile
+from spade_bdi_rl_worker.trace_file import FILE_NAME, MESSAGES_PER_S, OLDER_NAME, TraceFile
 
 ROLES = {"learner": "learner", "coach": "coach"}
 
@@ -187,6 +188,20 @@ def test_after_lines_were_left_out_the_state_has_what_they_said(tmp_path: Path) 
         *(f"b({number})" for number in (0, 1, 2, 4, 25, 26, 27, 28, 29))
     }
     assert last["coach"]["beliefs"] == [["x", "learner"]]
+
+
+def test_plans_that_go_on_and_on_do_not_crowd_out_messages(tmp_path: Path) -> None:
+    file = TraceFile(tmp_path, clock=lambda: 100.5, lines_per_s=10)
+    learner = life(file=file).trace_of("learner")
+    for number in range(1000):
+        learner.plan("spin", "+!spin")
+        if number >= 500:
+            learner.message("in", "coach", "achieve", f"goal({number})")
+    file.close()
+    kinds = Counter(line["kind"] for line in lines_in(tmp_path / FILE_NAME))
+    assert kinds["plan"] == 10 and kinds["message"] == MESSAGES_PER_S
+    skipped = [line for line in lines_in(tmp_path / FILE_NAME) if line["kind"] == "skipped"]
+    assert [line["count"] for line in skipped] == [990 + 500 - MESSAGES_PER_S]
 
 
 def test_a_state_lists_so_many_beliefs_and_counts_the_rest(tmp_path: Path) -> None:
