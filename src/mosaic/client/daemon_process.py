@@ -24,6 +24,9 @@ from mosaic.wire.answers import Health
 log = get_logger(__name__)
 
 START_TIMEOUT_S = 10.0
+# For one that is on its way up: on a machine with much else to do that may take long, and whoever
+# gives up on it has nobody to talk to.
+STARTING_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 20.0
 ANSWER_TIMEOUT_S = 3.0
 POLL_S = 0.02
@@ -85,7 +88,7 @@ def ensure_daemon(
     Any number of clients may do this at once: the daemon's own lock lets one live, the others
     exit with DaemonConflictError's status, and every client ends up with the survivor.
     """
-    deadline = time.monotonic() + timeout_s
+    began = time.monotonic()
     start: _Start | None = None
     start_at = 0.0
     problem = TrainerUnreachableError(
@@ -109,7 +112,8 @@ def ensure_daemon(
                 start = _Start(home, options)
             if start is not None and start.lost_the_race():
                 start, start_at = None, time.monotonic() + GIVE_WAY_S
-        if time.monotonic() > deadline:
+            timeout_s = max(timeout_s, STARTING_TIMEOUT_S)  # ours, or the one it gave way to
+        if time.monotonic() - began > timeout_s:
             raise start.failure(f"did not answer within {timeout_s:.0f} s") if start else problem
         time.sleep(POLL_S)
 

@@ -14,6 +14,7 @@ from mosaic.client.daemon_process import ensure_daemon, living_daemon, stop_daem
 from mosaic.errors import TrainerUnreachableError
 from mosaic.paths import Home
 from mosaic.processes import identity_of
+from mosaic.wire.answers import Health
 
 
 @pytest.fixture
@@ -75,6 +76,32 @@ def test_whoever_lost_the_race_waits_for_the_winner(
             return True
 
     monkeypatch.setattr(daemon_process, "_Start", LosingStart)
+    monkeypatch.setattr(daemon_process, "STARTING_TIMEOUT_S", 0.3)
     with pytest.raises(TrainerUnreachableError):
         ensure_daemon(home, timeout_s=0.3)
     assert len(starts) == 1
+
+
+def test_a_daemon_that_takes_long_to_start_is_waited_for(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowStart:
+        looks = 0
+
+        def __init__(self, home: Home, options: object) -> None: ...
+
+        def lost_the_race(self) -> bool:
+            SlowStart.looks += 1
+            if SlowStart.looks == 5:
+                announce(home)
+            return False
+
+    def healthy(*_: object) -> Health:
+        return Health(
+            True, os.getpid(), 0.0, "1", str(home.root), (), 0, 0, (), 0.0, 1, 1, 1, 1, 0, 0
+        )
+
+    monkeypatch.setattr(daemon_process, "_Start", SlowStart)
+    monkeypatch.setattr(daemon_process, "_check_folder", lambda info: None)
+    monkeypatch.setattr(daemon_process, "ask_health", healthy)
+    assert ensure_daemon(home, timeout_s=0.001).identity.pid == os.getpid()

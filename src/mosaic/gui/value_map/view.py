@@ -24,7 +24,9 @@ from mosaic.gui.widgets.roles import label
 
 _LEGEND_HEIGHT = 18
 _RAMP = QSize(96, 10)
+_NARROWEST_RAMP = 16
 _RAMP_STOPS = 16
+_NEVER_MET = "never met"
 _WORD_LINES = 2
 
 
@@ -189,8 +191,11 @@ class _Legend(QWidget):
             painter.setFont(fonts.numbers(tokens.CAPTION))
             at = 0.0
             if scale.low < scale.high:
+                high = decimal(scale.high)
                 at = self._word(painter, at, decimal(scale.low))
-                ramp = QRectF(at, (self.height() - _RAMP.height()) / 2, *_RAMP.toTuple())
+                room = self.width() - at - painter.fontMetrics().horizontalAdvance(high) - 8
+                width = max(_NARROWEST_RAMP, min(_RAMP.width(), room))
+                ramp = QRectF(at, (self.height() - _RAMP.height()) / 2, width, _RAMP.height())
                 gradient = QLinearGradient(ramp.topLeft(), ramp.topRight())
                 for stop in range(_RAMP_STOPS + 1):
                     place = stop / _RAMP_STOPS
@@ -199,16 +204,19 @@ class _Legend(QWidget):
                 painter.fillRect(ramp, gradient)
                 painter.setPen(QColor(palette.line))
                 painter.drawRect(ramp)
-                at = self._word(painter, ramp.right() + 6, decimal(scale.high))
+                at = self._word(painter, ramp.right() + 6, high)
             else:
                 at = self._word(painter, at, f"{decimal(scale.low)} everywhere")
+            last = painter.fontMetrics().horizontalAdvance(_NEVER_MET) + 26
+            if at + 10 + last > self.width():
+                return  # cut off it would say nothing; the words below count those cells
             swatch = QRectF(at + 10, (self.height() - 10) / 2, 10, 10)
             painter.fillRect(swatch, QColor(palette.panel))
             painter.fillRect(swatch, QBrush(QColor(palette.muted), Qt.BrushStyle.BDiagPattern))
             painter.setPen(QColor(palette.line))
             painter.drawRect(swatch)
             painter.setFont(fonts.words(tokens.CAPTION))
-            self._word(painter, swatch.right() + 6, "never met")
+            self._word(painter, swatch.right() + 6, _NEVER_MET)
 
     def _word(self, painter: QPainter, left: float, text: str) -> float:
         """Returns where it ends, with a little room behind."""
