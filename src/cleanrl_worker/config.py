@@ -15,7 +15,7 @@ from cleanrl_worker.registry import find_algorithm
 from mosaic.contracts.schema_check import violations
 from mosaic.fastlane.layout import DEFAULT_SLOTS
 from mosaic.fastlane.settings import DEFAULT_BUDGET, MODE_HELP
-from mosaic.worker import ConfigError, Shortcut, config_schema, option
+from mosaic.worker import ConfigError, EvaluationOptions, Shortcut, config_schema, option
 from mosaic.worker.config import config_fields
 
 TRAIN, RESUME, EVALUATE, INTERACTIVE = "train", "resume_training", "policy_eval", "interactive"
@@ -24,7 +24,7 @@ CUDA_NAMES = ("cuda", "use_cuda", "gpu")
 
 
 @dataclass(frozen=True)
-class WorkerExtras:
+class WorkerExtras(EvaluationOptions):
     """The `extras` that are no parameters of an algorithm; None is as if it were not given."""
 
     mode: Literal["train", "resume_training", "policy_eval", "interactive"] = option(
@@ -126,33 +126,6 @@ class WorkerExtras:
     curriculum_schedule: Sequence[Mapping[str, Any]] | None = option(
         None, help="stages of a curriculum; not available yet", editor="curriculum"
     )
-    eval_batch_size: int = option(
-        50,
-        help="each batch has its own summary",
-        minimum=1,
-        title="Episodes per batch",
-        order=2,
-        flag="--batch-size",
-        modes=(EVALUATE,),
-    )
-    eval_episodes: int | None = option(
-        None,
-        help="of all batches",
-        minimum=1,
-        title="Episodes",
-        order=1,
-        placeholder="one batch",
-        flag="--episodes",
-        modes=(EVALUATE,),
-    )
-    eval_repeat: bool = option(
-        False,
-        help="batch after batch, with live frames",
-        title="Repeat until stopped",
-        order=3,
-        flag="--repeat",
-        modes=(EVALUATE,),
-    )
     eval_capture_video: bool = option(
         False,
         help="a video of each batch",
@@ -162,25 +135,6 @@ class WorkerExtras:
         flag="--video",
         modes=(EVALUATE,),
     )
-    eval_deterministic: bool = option(
-        True,
-        help="the best action instead of a sampled one",
-        title="Deterministic actions",
-        order=4,
-        flag="--stochastic",
-        modes=(EVALUATE,),
-    )
-    eval_gamma: float | None = option(
-        None,
-        help="of the discounted return",
-        minimum=0.0,
-        maximum=1.0,
-        title="Discount",
-        section="Details",
-        order=7,
-        flag="--gamma",
-        modes=(EVALUATE,),
-    )
     eval_max_episode_steps: int | None = option(
         None,
         help="longer episodes are cut off",
@@ -188,16 +142,6 @@ class WorkerExtras:
         title="Most steps per episode",
         section="Details",
         order=8,
-        modes=(EVALUATE,),
-    )
-    seed_override: int | None = option(
-        None,
-        help="of the first episode",
-        minimum=0,
-        title="Seed",
-        order=5,
-        placeholder="as trained",
-        flag="--seed",
         modes=(EVALUATE,),
     )
     frames: Literal["none", "png", "shm"] = option(

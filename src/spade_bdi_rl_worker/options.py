@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mosaic.worker import option
+from mosaic.worker import EvaluationOptions, option
 from spade_bdi_rl_worker.agents.settings import shipped_plan
 from spade_bdi_rl_worker.catalogue import MAX_EPISODES
 
@@ -19,7 +19,7 @@ _TRAINS = (TRAIN, RESUME)
 
 
 @dataclass(frozen=True)
-class WorkerExtras:
+class WorkerExtras(EvaluationOptions):
     """None is as if it were not given."""
 
     mode: Literal["train", "resume_training", "policy_eval"] = option(
@@ -216,61 +216,4 @@ class WorkerExtras:
         placeholder="",
         flag="--notes",
         modes=_TRAINS,
-    )
-    eval_episodes: int | None = option(
-        None,
-        help="of all batches",
-        minimum=1,
-        title="Episodes",
-        order=1,
-        placeholder="one batch",
-        flag="--episodes",
-        modes=(EVALUATE,),
-    )
-    eval_batch_size: int = option(
-        50,
-        help="each batch has its own summary",
-        minimum=1,
-        maximum=1_000_000,
-        title="Episodes per batch",
-        order=2,
-        flag="--batch-size",
-        modes=(EVALUATE,),
-    )
-    eval_repeat: bool = option(
-        False,
-        help="batch after batch",
-        title="Repeat until stopped",
-        order=3,
-        flag="--repeat",
-        modes=(EVALUATE,),
-    )
-    eval_gamma: float | None = option(
-        None,
-        help="of the discounted return",
-        minimum=0.0,
-        maximum=1.0,
-        title="Discount",
-        section="Details",
-        order=7,
-        flag="--gamma",
-        modes=(EVALUATE,),
-    )
-    eval_deterministic: bool = option(
-        True,
-        help="the best action instead of a sampled one",
-        title="Deterministic actions",
-        order=4,
-        flag="--stochastic",
-        modes=(EVALUATE,),
-    )
-    seed_override: int | None = option(
-        None,
-        help="of the first episode",
-        minimum=0,
-        title="Seed",
-        order=5,
-        placeholder="as trained",
-        flag="--seed",
-        modes=(EVALUATE,),
     )

@@ -11,6 +11,7 @@ from mosaic.errors import ConfigError, DependencyError, WorkerError
 from mosaic.worker.analytics import write_manifest
 from mosaic.worker.command_line import Shortcut
 from mosaic.worker.config import build_config, config_schema, load_config_file, option
+from mosaic.worker.evaluation_options import EvaluationOptions
 from mosaic.worker.harness import worker_main
 from mosaic.worker.json_text import to_json
 from mosaic.worker.run import Run
@@ -19,6 +20,7 @@ __all__ = [
     "AgentsArtifact",
     "ConfigError",
     "DependencyError",
+    "EvaluationOptions",
     "Lane",
     "ReadinessCheck",
     "Run",
