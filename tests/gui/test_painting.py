@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 
 import mosaic.gui
 from mosaic.fastlane.tiling import Picture
-from mosaic.gui.live import tile_canvas
 from mosaic.gui.live.tile_canvas import TileCanvas
+from mosaic.gui.live.tile_picture import TilePicture
 from mosaic.gui.state.live_watch import Tile
 from mosaic.gui.widgets.pictures import to_image
 
@@ -28,7 +28,7 @@ def test_nothing_is_painted_any_more_once_painting_has_failed(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr(tile_canvas, "draw_scaled", fail)
+    monkeypatch.setattr(TilePicture, "paint", fail)
     canvas = TileCanvas()
     qtbot.addWidget(canvas)
     canvas.resize(400, 300)

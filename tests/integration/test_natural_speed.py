@@ -85,7 +85,7 @@ def test_newest_episodes_one_after_the_other_in_one_process(
             assert steps[-1].step == recording.episode.steps
             assert steps[-1].total == recording.episode.total_reward
             assert steps[0].pace.steps_per_second == 50
-            assert {(step.picture.width, step.picture.height) for step in steps} == {(600, 400)}
+            assert {(step.change.width, step.change.height) for step in steps} == {(600, 400)}
             recording = newest(daemon, run_id, after=recording.episode.episode_index)
             assert player.fits(recording) and player.pid == pid
         assert psutil.Process(pid).nice() == NICENESS

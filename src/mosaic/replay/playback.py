@@ -109,6 +109,11 @@ class Playback:
 
 
 def drawn(environment: ReplayEnvironment) -> RawPicture:
+    pixels = drawn_array(environment)
+    return RawPicture(int(pixels.shape[1]), int(pixels.shape[0]), pixels.tobytes())
+
+
+def drawn_array(environment: ReplayEnvironment) -> Any:
     """What it looks like now. Raises WorkerError for anything but an RGB picture."""
     pixels = environment.picture()
     shape = getattr(pixels, "shape", None)
@@ -117,4 +122,4 @@ def drawn(environment: ReplayEnvironment) -> RawPicture:
         raise WorkerError(f"its picture is no array (height, width, 3) but {found}")
     if str(pixels.dtype) != "uint8":
         raise WorkerError(f"its picture consists of {pixels.dtype}, not uint8")
-    return RawPicture(int(shape[1]), int(shape[0]), pixels.tobytes())
+    return pixels

@@ -3,7 +3,8 @@
     python -m mosaic.replay.stretch_simulator LIFELINE NICENESS
 
 Like `mosaic.replay.simulator`, but it goes on with the next recording in the environment it has,
-and nobody needs to ask for each picture: it waits while they are not taken out of its pipe.
+and nobody needs to ask for each picture: it waits while they are not taken out of its pipe. Of a
+picture it sends what has changed, which is a small part in most environments.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import Any
 
 from mosaic.contracts.replay import EpisodeRecording, EpisodeStart, ReplayEnvironment
 from mosaic.errors import WorkerError
+from mosaic.replay.changes import ChangeFinder
 from mosaic.replay.messages import RECORDING, Message, read_message, recording_from_message
 from mosaic.replay.pace import Extent, Pace, extent_of, pace_of
-from mosaic.replay.playback import drawn, recorded_actions
+from mosaic.replay.playback import drawn_array, recorded_actions
 from mosaic.replay.simulator import failure, make_environment, run_program
 from mosaic.replay.verdict import is_same
 
@@ -36,6 +38,7 @@ class StretchDrawing:
 
     def __init__(self, send: Send, make: Make) -> None:
         self._send, self._make = send, make
+        self._changes = ChangeFinder()
         self._environment: ReplayEnvironment | None = None
         self._made_of: tuple[str, dict[str, Any]] | None = None
 
@@ -105,13 +108,14 @@ class StretchDrawing:
         is_newest: bool,
         left: int,
     ) -> None:
-        width, height, pixels = drawn(environment)
+        width, height, box, pixels = self._changes.change_to(drawn_array(environment))
         values = {
             "step": step,
             "total": total,
             "is_newest": is_newest,
             "left": left,
             "size": [width, height],
+            "box": box,
         }
         self._send(Message(PICTURE, values, [pixels]))
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import WorkerError
-from mosaic.fastlane.tiling import Picture
 from mosaic.replay import simulator, stretch_simulator
+from mosaic.replay.changes import Box, Change
 from mosaic.replay.messages import Message, recording_to_message
 from mosaic.replay.pace import Pace
 from mosaic.replay.simulation import ANSWER_WAIT_S, START_WAIT_S, check_possible
@@ -31,7 +31,7 @@ LEAST_S, MOST_S = 5.0, 60.0
 class StretchStep:
     """A picture, and where in its episode it is."""
 
-    picture: Picture
+    change: Change  # from the picture before it; the first one's is all of it
     step: int  # of its episode; 0 is the beginning
     total: float  # the rewards of its episode so far
     is_newest: bool  # of the recorded episode itself, and not of one before it
@@ -107,7 +107,7 @@ def _stretch_step(answer: Message, pace: Pace) -> StretchStep:
     width, height = values["size"]
     (pixels,) = answer.parts
     return StretchStep(
-        Picture(width, height, pixels),
+        Change(int(width), int(height), Box(*map(int, values["box"])), pixels),
         int(values["step"]),
         float(values["total"]),
         bool(values["is_newest"]),

@@ -1,7 +1,8 @@
 """NaturalPlayer: draws a run's newest episodes ahead, and shows them at their own pace.
 
-One thread takes pictures from the helper process into a buffer, another one out of it when they
-are due. What is told, is told in these threads; nothing is told after `end`.
+One thread takes from the helper process what changes from picture to picture, into a buffer, and
+wakes up about once a second. Another one makes the pictures of it, each when it is due. What is
+told, is told in these threads; nothing is told after `end`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from collections.abc import Callable
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import MosaicError
+from mosaic.fastlane.tiling import Picture
 from mosaic.gui.live.model.natural import NaturalPicture, Pacer
 from mosaic.logs import get_logger
+from mosaic.replay.changes import ChangingPicture
 from mosaic.replay.stretches import StretchPlayer
 
 log = get_logger(__name__)
@@ -24,6 +27,8 @@ log = get_logger(__name__)
 # Drawn ahead: enough to lead up to another episode meanwhile.
 _AHEAD_S = 4.0
 _AHEAD_BYTES = 96 * 2**20
+# Once there is so much it waits until a quarter is gone: each waking costs more than a picture.
+_REFILLED_BELOW = 0.75
 # With so much left to draw, the next episode is asked for.
 _ASK_BEFORE_S = 2.0
 
@@ -32,12 +37,14 @@ class NaturalPlayer:
     def __init__(
         self,
         ask: Callable[[], None],
-        show: Callable[[NaturalPicture], None],
+        show: Callable[[NaturalPicture, Picture], None],
         fail: Callable[[str], None],
     ) -> None:
         """`ask`: the newest episode is wanted, by `give`. `fail`: it cannot go on, and why."""
         self._ask, self._show, self._fail = ask, show, fail
-        self._changed = threading.Condition()
+        # Of one lock; the thread that draws waits for the first, the one that shows for the second.
+        self._lock = threading.RLock()
+        self._may_draw, self._may_show = (threading.Condition(self._lock) for _ in range(2))
         self._given: tuple[EpisodeRecording, EpisodeSummary] | None = None
         self._is_asked = False
         self._buffer: deque[NaturalPicture] = deque()
@@ -54,24 +61,25 @@ class NaturalPlayer:
             thread.start()
 
     def give(self, recording: EpisodeRecording, episode: EpisodeSummary) -> None:
-        with self._changed:
+        with self._lock:
             self._given = recording, episode
-            self._changed.notify_all()
+            self._may_draw.notify_all()
 
     def hold(self, is_held: bool) -> None:
         """While it is held, time stands still."""
-        with self._changed:
+        with self._lock:
             self._is_held = is_held
-            self._changed.notify_all()
+            self._may_show.notify_all()
 
     def end(self) -> None:
         """Returns at once; the helper process is killed, whatever it is doing."""
-        with self._changed:
+        with self._lock:
             self._is_ended = True
             self._given = None
             self._buffer.clear()  # megabytes, which a cycle would keep for long
             self._kill()
-            self._changed.notify_all()
+            self._may_draw.notify_all()
+            self._may_show.notify_all()
 
     def join(self, wait_s: float) -> bool:
         """Whether its threads have ended; they will, in any case."""
@@ -84,7 +92,7 @@ class NaturalPlayer:
     @property
     def pid(self) -> int | None:
         """Of the helper process."""
-        with self._changed:
+        with self._lock:
             return self._player.pid if self._player is not None else None
 
     # Drawing
@@ -116,14 +124,14 @@ class NaturalPlayer:
     def _next(self) -> tuple[EpisodeRecording, EpisodeSummary] | None:
         """Waits for it; None: nobody wants it any more."""
         self._ask_once()
-        with self._changed:
-            self._changed.wait_for(lambda: self._given is not None or self._is_ended)
+        with self._lock:
+            self._may_draw.wait_for(lambda: self._given is not None or self._is_ended)
             given, self._given = self._given, None
             self._is_asked = False
             return None if self._is_ended else given
 
     def _ask_once(self) -> None:
-        with self._changed:
+        with self._lock:
             if self._is_asked or self._is_ended:
                 return
             self._is_asked = True
@@ -135,30 +143,32 @@ class NaturalPlayer:
         return self._player or StretchPlayer(recording, begun=self._on_begun)
 
     def _on_begun(self, player: StretchPlayer) -> None:
-        with self._changed:
+        with self._lock:
             self._player = player
             if self._is_ended:
                 self._kill()
 
     def _put(self, picture: NaturalPicture) -> bool:
         """Waits while the buffer is full; False: nobody wants it any more."""
-        size, interval_s = len(picture.step.picture.pixels), picture.interval_s
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_ended or not self._is_full)
+        with self._lock:
+            if not self._has_room(1.0):
+                self._may_draw.wait_for(lambda: self._is_ended or self._has_room(_REFILLED_BELOW))
             if self._is_ended:
                 return False
             self._buffer.append(picture)
-            self._buffer_bytes += size
-            self._buffer_s += interval_s
-            self._changed.notify_all()
+            self._buffer_bytes += len(picture.step.change.pixels)
+            self._buffer_s += picture.interval_s
+            if len(self._buffer) == 1:
+                self._may_show.notify_all()
             return True
 
-    @property
-    def _is_full(self) -> bool:
-        return self._buffer_bytes >= _AHEAD_BYTES or self._buffer_s >= _AHEAD_S
+    def _has_room(self, share: float) -> bool:
+        """Whether less than this share of it is taken."""
+        is_small = self._buffer_bytes < share * _AHEAD_BYTES
+        return is_small and self._buffer_s < share * _AHEAD_S
 
     def _tell_failure(self, sentence: str) -> None:
-        with self._changed:
+        with self._lock:
             if self._is_ended:
                 return
         self._fail(sentence)
@@ -169,7 +179,7 @@ class NaturalPlayer:
                 self._player.kill()
 
     def _close_player(self) -> None:
-        with self._changed:
+        with self._lock:
             player, self._player = self._player, None
         if player is not None:
             player.close()
@@ -177,23 +187,34 @@ class NaturalPlayer:
     # Showing
 
     def _pace(self) -> None:
-        pacer = Pacer()
+        try:
+            self._show_when_due()
+        except ValueError as error:
+            self.end()
+            self._fail(f"the simulator's pictures do not fit together: {error}")
+
+    def _show_when_due(self) -> None:
+        pacer, shown = Pacer(), ChangingPicture()
         while (picture := self._take()) is not None:
+            change = picture.step.change
+            shown.take(change)
+            made = Picture(change.width, change.height, shown.pixels)
             delay_s = pacer.delay(time.monotonic(), picture.interval_s)
-            with self._changed:
-                if self._changed.wait_for(lambda: self._is_ended, delay_s):
+            with self._lock:
+                if self._may_show.wait_for(lambda: self._is_ended, delay_s):
                     return
-            self._show(picture)
+            self._show(picture, made)
 
     def _take(self) -> NaturalPicture | None:
-        with self._changed:
-            self._changed.wait_for(
+        with self._lock:
+            self._may_show.wait_for(
                 lambda: self._is_ended or (bool(self._buffer) and not self._is_held)
             )
             if self._is_ended:
                 return None
             picture = self._buffer.popleft()
-            self._buffer_bytes -= len(picture.step.picture.pixels)
+            self._buffer_bytes -= len(picture.step.change.pixels)
             self._buffer_s -= picture.interval_s
-            self._changed.notify_all()
+            if self._has_room(_REFILLED_BELOW):
+                self._may_draw.notify_all()
             return picture

@@ -12,6 +12,7 @@ from mosaic.client.async_trainer_client import AsyncTrainerClient
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.replay import EpisodeRecording
 from mosaic.errors import MosaicError, TrainerUnreachableError
+from mosaic.fastlane.tiling import Picture
 from mosaic.fastlane.viewer import LIVE
 from mosaic.gui.live.frame_reader import Tap
 from mosaic.gui.live.model.natural import EpisodeSearch, NaturalPicture
@@ -42,7 +43,7 @@ class NaturalReader(QObject):
         self._asking: Task | None = None
         self._is_stopped = False
         self._changed = threading.Lock()
-        self._waiting: NaturalPicture | None = None  # for the window's thread
+        self._waiting: tuple[NaturalPicture, Picture] | None = None  # for the window's thread
         self._tap: Tap | None = None
         self._again = QTimer(self)
         self._again.setSingleShot(True)
@@ -83,25 +84,25 @@ class NaturalReader(QObject):
         with self._changed:
             self._tap = tap
 
-    def _hand_over(self, picture: NaturalPicture) -> None:
+    def _hand_over(self, shown: NaturalPicture, picture: Picture) -> None:
         with self._changed:
             if self._is_stopped:
                 return  # it was under way when nobody wanted it any more
             is_waiting = self._waiting is not None
-            self._waiting = picture
+            self._waiting = shown, picture
             tap = self._tap
         if not is_waiting:
             self._ready.emit()
         if tap is not None:
-            tap(_frames_of(picture))
+            tap(_frames_of(shown, picture))
 
     @Slot()
     def _on_ready(self) -> None:
         with self._changed:
-            picture, self._waiting = self._waiting, None
-        if picture is not None and not self._is_stopped:
-            self.shown = picture
-            self.arrived.emit(_frames_of(picture))
+            waiting, self._waiting = self._waiting, None
+        if waiting is not None and not self._is_stopped:
+            self.shown, _ = waiting
+            self.arrived.emit(_frames_of(*waiting))
 
     # Which episode
 
@@ -151,5 +152,5 @@ async def _newest_recording(
     return None
 
 
-def _frames_of(picture: NaturalPicture) -> LiveFrames:
-    return LiveFrames(LIVE, "", (Tile(0, picture.step.picture, None, picture.number),), 1)
+def _frames_of(shown: NaturalPicture, picture: Picture) -> LiveFrames:
+    return LiveFrames(LIVE, "", (Tile(0, picture, None, shown.number),), 1)

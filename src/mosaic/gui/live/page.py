@@ -168,12 +168,13 @@ class LivePage(StagePage):
         self._watch(False)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Close:
+        kind = event.type()
+        if kind == QEvent.Type.Close:
             # Closing a window of its own brings the page back into the other one.
             self._is_closing = isinstance(watched, QMainWindow)
-        elif event.type() == QEvent.Type.WindowStateChange:
+        elif kind == QEvent.Type.WindowStateChange:
             self._refresh()
-        return super().eventFilter(watched, event)
+        return False
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

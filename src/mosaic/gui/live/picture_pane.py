@@ -57,6 +57,8 @@ class HudStrip(QWidget):
 
     def show_hud(self, hud: Hud) -> None:
         before, self._shown = self._shown, hud
+        if before == hud:
+            return
         if before is None or (before.look, before.word) != (hud.look, hud.word):
             self._word.setText(hud.word)
             self._icon.clear()
@@ -64,8 +66,9 @@ class HudStrip(QWidget):
                 look = state_look(hud.look)
                 # The strip is dark in both palettes.
                 self._icon.setPixmap(self._theme.icon(look.icon, look.dark).pixmap(_ICON))
-        self._about.setToolTip(hud.about)
-        self._numbers.setToolTip(hud.help)
+        if before is None or (before.about, before.help) != (hud.about, hud.help):
+            self._about.setToolTip(hud.about)
+            self._numbers.setToolTip(hud.help)
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -20,11 +20,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from mosaic.fastlane.tiling import grid
+from mosaic.fastlane.tiling import Picture, grid
 from mosaic.gui.live.model.layout import arranged, neighbour
+from mosaic.gui.live.tile_picture import TilePicture
 from mosaic.gui.state.live_watch import Tile
 from mosaic.gui.theme import tokens
-from mosaic.gui.widgets.pictures import draw_scaled, fitted, to_image
 
 _SMALLEST = QSize(160, 120)
 _GAP = tokens.GRID
@@ -51,8 +51,7 @@ class TileCanvas(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._tiles: dict[int, Tile] = {}  # by slot, in the order shown
-        self._images: dict[int, QImage] = {}
-        self._scaled: dict[int, QImage] = {}  # for as long as image and size stay the same
+        self._pictures: dict[int, TilePicture] = {}
         self._boxes: dict[int, QRect] = {}
         self._columns, self._has_numbers = 1, False
         self._enlarged: int | None = None
@@ -63,6 +62,8 @@ class TileCanvas(QWidget):
         self.setMinimumSize(_SMALLEST)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # All of it is painted here: nothing that lies behind is painted before each picture.
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setAccessibleName("Live frames")
 
     # What is shown
@@ -76,26 +77,37 @@ class TileCanvas(QWidget):
             for slot, tile in self._tiles.items()
             if slot not in before or before[slot].picture is not tile.picture
         ]
+        looks: dict[int, QRect] = {}  # where they are different now
         for slot in changed:
-            picture = self._tiles[slot].picture
-            self._scaled.pop(slot, None)
-            if picture is None:
-                self._images.pop(slot, None)
-            else:
-                self._images[slot] = to_image(picture)
-                self._unpainted.add(slot)
+            looks[slot] = self._show(slot, self._tiles[slot].picture)
         if list(before) != list(self._tiles) or size != self._picture_size():
-            for slot in set(self._images) - set(self._tiles):
-                del self._images[slot]
-                self._scaled.pop(slot, None)
+            for slot in set(self._pictures) - set(self._tiles):
+                del self._pictures[slot]
             self._unpainted &= set(self._tiles)
             if self._enlarged is not None and self._enlarged not in self._tiles:
                 self._set_enlarged(None)
             self._arrange()
             return
-        for slot in changed:
-            if slot in self._boxes:
-                self.update(self._boxes[slot].adjusted(-1, -1, 1, 1))
+        for place in looks.values():
+            self.update(place)
+
+    def _show(self, slot: int, picture: Picture | None) -> QRect:
+        """Where it has to be painted again."""
+        room, shown = self._boxes.get(slot, QRect()), self._pictures.get(slot)
+        if picture is None:
+            self._pictures.pop(slot, None)
+            return room
+        if shown is None or _size(shown.picture) != _size(picture) or not room.isValid():
+            self._pictures[slot] = TilePicture(picture)
+            self._unpainted.add(slot)
+            return room
+        shown.fit(room, self.devicePixelRatioF())
+        place = shown.show(picture)
+        if place.isValid():
+            self._unpainted.add(slot)
+        elif slot not in self._unpainted:
+            self.painted_pictures += 1  # it is there already
+        return place
 
     def enlarge(self, slot: int | None) -> None:
         """None: all of them again. A slot that is not shown changes nothing."""
@@ -130,11 +142,11 @@ class TileCanvas(QWidget):
 
     def snapshot(self) -> QImage:
         """What is shown, every pixel of it; a null image when there is nothing."""
-        shown = [slot for slot in self._shown_slots() if slot in self._images]
+        shown = [slot for slot in self._shown_slots() if slot in self._pictures]
         if not shown:
             return QImage()
         if len(self._shown_slots()) == 1:
-            return self._images[shown[0]].copy()
+            return self._pictures[shown[0]].image.copy()
         width, height = self._picture_size()
         rows, columns = grid(len(self._tiles))
         image = QImage(
@@ -148,8 +160,8 @@ class TileCanvas(QWidget):
                 left, top = place % columns * (width + _GAP), place // columns * (height + _GAP)
                 cell = QRect(left, top, width, height)
                 painter.fillRect(cell, _BEHIND)
-                if slot in self._images:
-                    found = self._images[slot]
+                if slot in self._pictures:
+                    found = self._pictures[slot].image
                     at = QPointF(
                         left + (width - found.width()) // 2, top + (height - found.height()) // 2
                     )
@@ -166,18 +178,23 @@ class TileCanvas(QWidget):
         with QPainter(self) as painter:
             frame = QColor(self.palette().color(QPalette.ColorRole.Text))
             frame.setAlpha(_FRAME_ALPHA)
+            if not any(box.contains(event.rect()) for box in self._boxes.values()):
+                painter.fillRect(event.rect(), self.palette().color(QPalette.ColorRole.Window))
             for slot, box in self._boxes.items():
-                around = box.adjusted(-1, -1, 1, 1)
                 if self._has_numbers:
                     self._paint_number(painter, slot, box)
-                if event.region().intersects(around):
+                around = box.adjusted(-1, -1, 1, 1)
+                part = event.region().intersected(around).boundingRect()
+                if part.isEmpty():
+                    continue
+                if not box.contains(part):
                     # The line alone: what is blended below a whole picture costs more than that.
                     painter.setPen(frame)
                     painter.drawRect(around.adjusted(0, 0, -1, -1))
-                    self._paint_tile(painter, slot, box)
-                    if slot in self._unpainted:
-                        self._unpainted.discard(slot)
-                        self.painted_pictures += 1
+                self._paint_tile(painter, slot, box, part)
+                if slot in self._unpainted:
+                    self._unpainted.discard(slot)
+                    self.painted_pictures += 1
             if self._veil and self._boxes:
                 self._paint_veil(painter)
 
@@ -234,7 +251,7 @@ class TileCanvas(QWidget):
         return list(self._tiles) if self._enlarged is None else [self._enlarged]
 
     def _picture_size(self) -> tuple[int, int]:
-        images = self._images.values()
+        images = [each.image for each in self._pictures.values()]
         width = max((image.width() for image in images), default=4)
         return width, max((image.height() for image in images), default=3)
 
@@ -253,17 +270,19 @@ class TileCanvas(QWidget):
         self._boxes = {
             slot: QRect(*box).translated(1, 1) for slot, box in zip(slots, tiles.boxes, strict=True)
         }
-        self._scaled.clear()
         self.update()
 
-    def _paint_tile(self, painter: QPainter, slot: int, box: QRect) -> None:
-        painter.fillRect(box, _BEHIND)
-        image = self._images.get(slot)
-        if image is not None:
-            place = fitted(image.width(), image.height(), QRectF(box))
-            ratio = self.devicePixelRatioF()
-            self._scaled[slot] = draw_scaled(painter, place, image, ratio, self._scaled.get(slot))
-        if self.hasFocus() and self._enlarged is None and slot == self.focused_slot:
+    def _paint_tile(self, painter: QPainter, slot: int, box: QRect, part: QRect) -> None:
+        """`part`: all that has to be painted lies in it."""
+        picture = self._pictures.get(slot)
+        if picture is not None:
+            picture.fit(box, self.devicePixelRatioF())
+        if picture is None or not picture.place.contains(QRectF(part)):
+            painter.fillRect(box, _BEHIND)
+        if picture is not None:
+            picture.paint(painter)
+        is_marked = self.hasFocus() and self._enlarged is None and slot == self.focused_slot
+        if is_marked and not box.adjusted(2, 2, -2, -2).contains(part):
             painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), 2))
             painter.drawRect(QRectF(box).adjusted(1, 1, -1, -1))
 
@@ -295,3 +314,7 @@ class TileCanvas(QWidget):
         painter.drawRoundedRect(chip, tokens.RADIUS, tokens.RADIUS)
         painter.setPen(_CHIP_TEXT)
         painter.drawText(room, flags, self._veil)
+
+
+def _size(picture: Picture) -> tuple[int, int]:
+    return picture.width, picture.height

@@ -6,7 +6,16 @@ import platform
 
 import PySide6
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QColor,
+    QHideEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QGridLayout,
@@ -38,7 +47,6 @@ class Overlay(QWidget):
         self._window = window
         self._focus_before: QWidget | None = None
         self.card = with_role(QWidget(self), "overlay")
-        window.installEventFilter(self)
         self.hide()
 
     def place_card(self) -> None:
@@ -65,6 +73,15 @@ class Overlay(QWidget):
         self.hide()
         if before is not None and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._window.installEventFilter(self)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Each event of the window, one for every picture of a run, would pass by here."""
+        super().hideEvent(event)
+        self._window.removeEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize and self.isVisible():

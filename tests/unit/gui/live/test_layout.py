@@ -6,7 +6,8 @@ import itertools
 
 import pytest
 
-from mosaic.gui.live.model.layout import Box, arranged, neighbour
+from mosaic.gui.live.model.layout import arranged, neighbour
+from mosaic.replay.changes import Box
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 16, 33, 64])

@@ -10,7 +10,6 @@ import pytest
 from mosaic.contracts.evaluation_summary import EvaluationBatch
 from mosaic.contracts.events import EpisodeSummary
 from mosaic.contracts.run_state import RunState
-from mosaic.fastlane.tiling import Picture
 from mosaic.gui.live.model.natural import (
     EpisodeSearch,
     NaturalPicture,
@@ -23,6 +22,7 @@ from mosaic.gui.live.model.natural import (
     waiting_text,
     why_not_natural,
 )
+from mosaic.replay.changes import Box, Change
 from mosaic.replay.pace import Pace
 from mosaic.replay.stretches import StretchStep
 from tests.replay_samples import recording_of
@@ -32,7 +32,10 @@ EPISODE = replace(
     recording_of(200).episode, episode_index=412, total_reward=187.0, steps=800, timestamp=1000.0
 )
 SHOWN = NaturalPicture(
-    StretchStep(Picture(1, 1, b"abc"), 34, 33.0, True, 166, Pace(50, 1)), EPISODE, 200, 7
+    StretchStep(Change(1, 1, Box(0, 0, 1, 1), b"abc"), 34, 33.0, True, 166, Pace(50, 1)),
+    EPISODE,
+    200,
+    7,
 )
 
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-
-class Box(NamedTuple):
-    left: int
-    top: int
-    width: int
-    height: int
+from mosaic.replay.changes import Box
 
 
 class Tiles(NamedTuple):
