@@ -23,6 +23,7 @@ from spade_bdi_rl_worker.learning.pursuits import Outcome, Pursuit, Steps
 from spade_bdi_rl_worker.learning.runtime import QLearningRuntime
 from spade_bdi_rl_worker.learning.settings import LearningSettings
 from spade_bdi_rl_worker.learning.world import World
+from spade_bdi_rl_worker.mind_text import mind_texts
 from spade_bdi_rl_worker.saving import exact_policy_value
 from spade_bdi_rl_worker.values_file import AGENTS_FOLDER, ValuesFile, agents_artifact
 
@@ -200,18 +201,19 @@ class Player:
         self._seen.append(Steps(steps.integers.copy(), steps.reals.copy()))
 
     def _report_steps(self, number: int, integers: NDArray[Any], reals: NDArray[Any]) -> None:
-        for row, known in zip(integers.tolist(), np.round(reals, 6).tolist(), strict=True):
+        infos = mind_texts({"goal": "exploit"}, reals[:, kernels.R_CONFIDENCE :])
+        rewards = reals[:, kernels.R_REWARD].tolist()
+        for row, reward, info in zip(integers.tolist(), rewards, infos, strict=True):
             flags = row[kernels.R_FLAGS]
-            told = {"goal": "exploit", "confidence": known[1], "q_values": known[2:]}
             self._run.step(
                 episode_index=number,
                 step_index=row[kernels.R_INDEX],
                 action=row[kernels.R_ACTION],
                 observation=row[kernels.R_STATE],
-                reward=known[0],
+                reward=reward,
                 terminated=bool(flags & kernels.TERMINATED),
                 truncated=bool(flags & kernels.TRUNCATED),
-                info={"mind": told},
+                info=info,
             )
 
     def _report_episode(self, number: int, seed: int, outcome: Outcome) -> None:

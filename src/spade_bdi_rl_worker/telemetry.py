@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mosaic.worker import Run
 from spade_bdi_rl_worker.inner_life import InnerLife
 from spade_bdi_rl_worker.learning import kernels
+from spade_bdi_rl_worker.mind_text import mind_texts, with_more
 from spade_bdi_rl_worker.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 METRICS_EVERY = 100  # episodes, at first; later this share of those that were played
 _SHARE_OF_PLAYED = 200
-_DIGITS = 6
 _FLAG_ENDS = kernels.TERMINATED | kernels.TRUNCATED
 
 
@@ -77,16 +75,17 @@ class Telemetry:
         if self._recorder is not None:
             self._recorder.add(steps)
         run, base, changes = self._run, self._base, self._life.take_changes()
+        infos = mind_texts(base, steps.reals[:, kernels.R_CONFIDENCE :])
+        # Column by column: a list for each row would keep the garbage collector busy.
         rewards = steps.reals[:, kernels.R_REWARD].tolist()
-        knowledge = np.round(steps.reals[:, kernels.R_CONFIDENCE :], _DIGITS).tolist()
-        rows = steps.integers.tolist()
-        for row, reward, known in zip(rows, rewards, knowledge, strict=True):
-            episode, index, state, action, _, flags = row
-            told = {**base, "confidence": known[0], "q_values": known[1:]}
+        columns = steps.integers.T.tolist()
+        for episode, index, state, action, _, flags, reward, info in zip(
+            *columns, rewards, infos, strict=True
+        ):
             if flags & kernels.WAS_FOLLOWING:
-                told["by_subgoal"] = True
+                info = with_more(info, {"by_subgoal": True})
             if changes:
-                told.update(changes)
+                info = with_more(info, changes)
                 changes = {}
             terminated = bool(flags & kernels.TERMINATED)
             truncated = bool(flags & kernels.TRUNCATED)
@@ -98,7 +97,7 @@ class Telemetry:
                 reward=reward,
                 terminated=terminated,
                 truncated=truncated,
-                info={"mind": told},
+                info=info,
             )
             self._total += reward
             self._step += 1

@@ -13,7 +13,7 @@ from mosaic.worker.command_line import Shortcut
 from mosaic.worker.config import build_config, config_schema, load_config_file, option
 from mosaic.worker.evaluation_options import EvaluationOptions
 from mosaic.worker.harness import worker_main
-from mosaic.worker.json_text import to_json
+from mosaic.worker.json_text import JsonText, to_json
 from mosaic.worker.run import Run
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ConfigError",
     "DependencyError",
     "EvaluationOptions",
+    "JsonText",
     "Lane",
     "ReadinessCheck",
     "Run",

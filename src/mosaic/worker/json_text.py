@@ -26,6 +26,14 @@ MAX_ARRAY_ITEMS = 4096
 SMALL_ARRAY_ITEMS = 64
 _MAX_DESCRIPTION = 200
 
+
+class JsonText(str):
+    """JSON already, in ASCII and one line: whoever reports a great deal can make its text from a
+    template. It is written as it is."""
+
+    __slots__ = ()
+
+
 # JSON text, a whole number, the numbers of a float32 vector, or plain lists of our own.
 Frozen = str | int | tuple[float, ...] | list[Any]
 
@@ -98,7 +106,8 @@ def _choose_freezer(kind: type) -> Callable[[Any], Frozen]:
     return _encode_any
 
 
-_FREEZERS: dict[type, Callable[[Any], Frozen]] = {}
+# What is already text becomes a plain `str` again, by which `frozen_text` knows it.
+_FREEZERS: dict[type, Callable[[Any], Frozen]] = {JsonText: str.__str__}
 
 
 def _encode_float(value: float) -> str:
