@@ -92,11 +92,13 @@ class TilePicture:
         return image.scaled(*size, Qt.AspectRatioMode.IgnoreAspectRatio, how)
 
     def _patch(self, changed: Box) -> Patch | None:
-        """None: all of it is scaled."""
+        """None: all of it is scaled, as always where pixels are only repeated. Which one falls on
+        an edge depends on how far it is from the first; such pictures are small."""
+        if not self._is_smooth:
+            return None
         if changed != self._newest_change:
             if self._patches is None:
-                scaled = (self._width, self._height)
-                self._patches = Patches(self._size, scaled, is_exact=not self._is_smooth)
+                self._patches = Patches(self._size, (self._width, self._height))
             patch = self._patches.patch(changed)
             most = _MOST * self._whole.width * self._whole.height
             is_part = patch.source.width * patch.source.height <= most

@@ -50,17 +50,16 @@ def test_a_patch_holds_all_that_the_change_reaches(
             assert kept[axis] >= 0 and kept[axis] + kept[axis + 2] <= to[axis]
 
 
-@pytest.mark.parametrize("is_exact", [False, True])
 @pytest.mark.parametrize(("size", "scaled"), SIZES)
 def test_its_edges_lie_where_they_lie_in_the_whole_picture(
-    size: tuple[int, int], scaled: tuple[int, int], is_exact: bool
+    size: tuple[int, int], scaled: tuple[int, int]
 ) -> None:
-    patches = Patches(size, scaled, is_exact)
+    patches = Patches(size, scaled)
     for box in boxes(size):
         source, to, kept, at = patches.patch(box)
         for axis in (0, 1):
             begin = at[axis] - kept[axis]
-            most = 0 if is_exact else max(1, scaled[axis] / size[axis]) / 60
+            most = max(1, scaled[axis] / size[axis]) / 60
             for edge, found in (
                 (source[axis], begin),
                 (source[axis] + source[axis + 2], begin + to[axis]),

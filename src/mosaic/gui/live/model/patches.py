@@ -32,10 +32,9 @@ class Patch(NamedTuple):
 
 
 class _Axis:
-    def __init__(self, size: int, scaled: int, is_exact: bool) -> None:
+    def __init__(self, size: int, scaled: int) -> None:
         self._size, self._scaled = size, scaled
-        # The smaller of both has the larger pixels.
-        most = 0.0 if is_exact else _OFF_BY * min(size, scaled)
+        most = _OFF_BY * min(size, scaled)  # the smaller of both has the larger pixels
         self._cuts = [at for at in range(size + 1) if _distance(at * scaled, size) <= most]
 
     def part(self, start: int, stop: int) -> tuple[int, int, int, int, int, int]:
@@ -66,14 +65,10 @@ def united(one: Box, other: Box) -> Box:
 
 
 class Patches:
-    """For one size of the picture and one of the scaled one. `is_exact`: nothing is off, as it has
-    to be where pixels are only repeated."""
+    """For one size of the picture and one of the scaled one."""
 
-    def __init__(
-        self, size: tuple[int, int], scaled: tuple[int, int], is_exact: bool = False
-    ) -> None:
-        self._across = _Axis(size[0], scaled[0], is_exact)
-        self._down = _Axis(size[1], scaled[1], is_exact)
+    def __init__(self, size: tuple[int, int], scaled: tuple[int, int]) -> None:
+        self._across, self._down = _Axis(size[0], scaled[0]), _Axis(size[1], scaled[1])
 
     def patch(self, changed: Box) -> Patch:
         """`changed` is not empty."""
