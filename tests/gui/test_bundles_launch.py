@@ -187,6 +187,21 @@ def test_the_daemon_is_asked_once_for_each_thing_that_is_missing(
     assert len(daemon.submissions) == asked and offered.bundle_card.isVisible()
 
 
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mosaic.gui.services.bundle_keeper._ROSTER_MS", 20)
+
+
+def test_what_is_installed_in_a_terminal_is_known_though_nobody_looks(
+    often: None, qtbot: QtBot, application: Application, daemon: SampleDaemon
+) -> None:
+    bundles = application.state.bundles
+    qtbot.waitUntil(lambda: bundles.is_listed, timeout=WAIT_MS)
+    assert not bundles.is_usable("learner+atari")
+    daemon.state("learner+atari", state=VenvState.INSTALLED)
+    qtbot.waitUntil(lambda: bundles.is_usable("learner+atari"), timeout=WAIT_MS)
+
+
 def test_the_offer_goes_when_it_is_installed(
     qtbot: QtBot, application: Application, offered: LaunchPanel, daemon: SampleDaemon
 ) -> None:

@@ -24,8 +24,9 @@ from mosaic.gui.state.notices import Notice, Severity, notice_of, sentence_of
 from mosaic.gui.state.targets import Page
 from mosaic.gui.state.workbench_state import Connection, WorkbenchState
 
-# Somebody else may install something, in a terminal for example; often only while it is seen.
-_SLOW_MS, _FAST_MS = 5000, 1000
+# Somebody else may install something, in a terminal for example: the roster says whether a worker
+# is ready, pages and forms say more, and an install that is under way moves.
+_ROSTER_MS, _SLOW_MS, _FAST_MS = 30_000, 5000, 1000
 
 
 class BundleKeeper(QObject):
@@ -255,10 +256,10 @@ class BundleKeeper(QObject):
     def _pace(self) -> None:
         is_online = self._state.connection is Connection.ONLINE
         others = set(self.bundles.installing) - set(self._installs)
-        if not is_online or not (self._watchers or others):
+        if not is_online:
             self._timer.stop()
             return
-        interval = _FAST_MS if others else _SLOW_MS
+        interval = _FAST_MS if others else _SLOW_MS if self._watchers else _ROSTER_MS
         if not self._timer.isActive() or self._timer.interval() != interval:
             self._timer.start(interval)
 
