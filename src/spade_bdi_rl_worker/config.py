@@ -166,7 +166,7 @@ def read_plan(path: str, where: str) -> str:
         return content.decode()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-        hint = "give the path of a file with plans in AgentSpeak (.asl)"
+        hint = "give the whole path of a file with plans in AgentSpeak (.asl)"
         raise _invalid(where, f"{path!r} cannot be read: {reason}", hint) from error
 
 

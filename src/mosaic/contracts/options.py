@@ -16,6 +16,7 @@ OptionSchema = Mapping[str, Any]
 OptionSchemas = Mapping[str, OptionSchema]
 
 _FLAG = re.compile(r"--[a-z0-9]+(?:-[a-z0-9]+)*")
+_OF_FILES = ("path", "folder", "plan")
 _USUAL_MODE = "train"  # `learner.Mode.TRAIN`
 
 
@@ -163,3 +164,8 @@ def is_switch(schema: OptionSchema) -> bool:
 def takes_checkpoint(schema: OptionSchema) -> bool:
     """Whether its value is the file of a policy, so that people may name a run instead."""
     return schema.get("x-editor") == "checkpoint"
+
+
+def takes_file(schema: OptionSchema) -> bool:
+    """Whether its value is the path of a file or a folder."""
+    return schema.get("x-editor") in _OF_FILES

@@ -61,7 +61,8 @@ def numeric_options() -> Iterator[tuple[str, tuple[str, ...], str]]:
             for word in ("x",)
         )
         for action in parser._actions:
-            if callable(action.type) and action.type not in (Path, str.upper):
+            is_text = action.type in (Path, str.upper) or action.metavar == "PATH"
+            if callable(action.type) and not is_text:
                 yield name, needed, action.option_strings[-1]
 
 

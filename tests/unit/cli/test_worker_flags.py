@@ -64,6 +64,15 @@ def test_an_option_is_refused_by_the_name_of_a_worker_that_lacks_it() -> None:
         flag_settings({"--track": True}, second, WORKER)
 
 
+def test_a_file_is_the_one_in_the_folder_where_the_command_is_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["train", "q_learning", "FrozenLake-v1", "--plan", "mine.asl", "--coach-plan", "/a.asl"]
+    given = build_parser(words).parse_args(words).worker_flags
+    assert given == {"--plan": str(tmp_path / "mine.asl"), "--coach-plan": "/a.asl"}
+
+
 def test_a_learner_that_is_not_installed_has_no_flags() -> None:
     with pytest.raises(RequestError, match=FLAG):
         build_parser().parse_args(["train", "ppo", FLAG, "x"])

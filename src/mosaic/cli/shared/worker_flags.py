@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mosaic.contracts.learner import Mode
@@ -64,7 +65,7 @@ def add_worker_flags(parser: argparse.ArgumentParser, published: PublishedFlags)
 
 
 def _add_flag(group: Any, flag: str, schemas: Sequence[OptionSchema]) -> None:
-    from mosaic.contracts.options import is_switch, value_types
+    from mosaic.contracts.options import is_switch, takes_file, value_types
     from mosaic.front.flags import flag_help, switch_names, text_choices, value_name
 
     schema = schemas[0]
@@ -81,10 +82,17 @@ def _add_flag(group: Any, flag: str, schemas: Sequence[OptionSchema]) -> None:
     kept["metavar"] = value_name(schema)
     if choices := text_choices(schemas):
         group.add_argument(flag, **kept, choices=choices)
+    elif all(map(takes_file, schemas)):
+        group.add_argument(flag, **kept, type=_whole_path)
     elif all(value_types(item) - {"null"} == {"string"} for item in schemas):
         group.add_argument(flag, **kept)
     else:
         group.add_argument(flag, **kept, type=_reader(schemas))
+
+
+def _whole_path(text: str) -> str:
+    """From the folder where the command is typed: its run has another."""
+    return str(Path(text).expanduser().absolute()) if text else text
 
 
 def _reader(schemas: Sequence[OptionSchema]) -> Callable[[str], Any]:
