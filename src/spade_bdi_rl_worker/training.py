@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from spade_bdi_rl_worker.options import FULL
 from spade_bdi_rl_worker.planning import TrainingPlan, plan_training
 from spade_bdi_rl_worker.recorder import EpisodeRecorder
 from spade_bdi_rl_worker.saving import Saver
+from spade_bdi_rl_worker.targets import Targets
 from spade_bdi_rl_worker.team_settings import decides_batches, named_fields, team_settings
 from spade_bdi_rl_worker.telemetry import Telemetry
 from spade_bdi_rl_worker.trace_file import TraceFile
@@ -87,6 +88,7 @@ class Training:
         self._recorder = self._make_recorder()
         self._values = ValuesFile(agents, self._runtime, run.note, is_full=is_full)
         self._telemetry = Telemetry(run, self._runtime, self._life, self._recorder, self._values)
+        self._targets = Targets(world)  # of what people say; the hands have their own
         self._hands = WorldHands(
             self._runtime,
             self._telemetry,
@@ -123,7 +125,7 @@ class Training:
         self._values.write()
         self._runtime.prepare()
         watcher = threading.Thread(target=self._watch, name="stop-watch", daemon=True)
-        commands = Commands(self._team.handle, run.answer)
+        commands = Commands(self._carry_out, run.answer)
         run.control.on_command = commands.put
         watcher.start()
         try:
@@ -212,6 +214,16 @@ class Training:
 
     def _name_files(self) -> None:
         write_manifest(self._run, agents=agents_artifact(self._run, self._values, has_trace=True))
+
+    def _carry_out(self, command: dict[str, Any]) -> Mapping[str, Any]:
+        """In the thread of commands. A place that is nowhere is refused before agents go there."""
+        target = command.get("target")
+        if command.get("command") == "goal" and isinstance(target, str) and target.strip():
+            try:
+                self._targets.state_of(target)
+            except LookupError as error:
+                return {"ok": False, "text": str(error.args[0])}
+        return self._team.handle(command)
 
     def _watch(self) -> None:
         """A learner that only waits for messages must hear of a stop and of a pause, too."""

@@ -172,6 +172,8 @@ def test_a_goal_that_somebody_sets_is_pursued_within_a_second(daemon: DaemonHarn
         assert at - sent < 1.0 + 1.0  # a second for the agents, one for the command's own start
     assert "no command" in mosaic(daemon, "control", run_id, "dance", status=2)
     assert "no goal" in mosaic(daemon, "control", run_id, "goal", "kind=win", status=2)
+    nowhere = ("goal", "subgoal", "row 99, column 1")
+    assert "is no state" in mosaic(daemon, "control", run_id, *nowhere, status=2)
     plan = "+!choose <- .pursue(explore, none, 10"
     assert "line" in mosaic(daemon, "control", run_id, "plan", f"text={plan}", status=2)
     said = mosaic(daemon, "control", run_id, "tell", "demand(0.95)")
