@@ -8,7 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from mosaic.gui.agents.tab import BELIEFS, GOALS, MAP, MESSAGES, AgentsTab
-from mosaic.gui.state.targets import Page
+from mosaic.gui.replay.page import ReplayPage
+from mosaic.gui.state.targets import Page, ReplayTarget
 from screenshot_scenes.sample_home import SampleHome
 from screenshot_scenes.stage import Stage
 
@@ -53,6 +54,20 @@ def shoot_agents(stage: Stage, home: SampleHome) -> None:
     page.slider.setValue(page.slider.maximum() // 2)
     _look_at(tab, MAP)
     stage.shoot("agents-over", settle_s=1.0)
+    _shoot_replay(stage, run_id)
+
+
+def _shoot_replay(stage: Stage, run_id: str) -> None:
+    """In the middle of an episode, beside what the learner wanted there."""
+    stage.state.show_replay(ReplayTarget(run_id))
+    page = stage.window.stage.page(Page.REPLAY)
+    assert isinstance(page, ReplayPage)
+    mind = page.side.choice.button("mind")
+    stage.until(lambda: page.panel.image is not None and mind.isVisible(), "the replayed mind")
+    page.panel.toggle()
+    page.panel.seek(page.panel.player.steps // 2)
+    QTest.mouseClick(mind, Qt.MouseButton.LeftButton)
+    stage.shoot("agents-replay", settle_s=1.5)
 
 
 def _look_at(tab: AgentsTab, section: str) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from mosaic.fastlane.tiling import Picture
 from mosaic.gui.widgets.scaling import is_smoothed
 
-_SMALLEST = QSize(160, 120)
+_SMALLEST = QSize(160, 80)
 _FRAME_ALPHA = 40
 
 
