@@ -121,11 +121,11 @@ def test_from_a_folder_neither_tool_knows_of_any_index() -> None:
 
 def test_pip_reads_no_settings_but_those_it_is_given() -> None:
     tool = Pip(Path("/pip/__pip-runner__.py"), SETTINGS)
-    variables = tool.environment(HOSTILE, Path("/work/temporary"))
+    variables = tool.environment(HOSTILE, Path("/large/temporary"))
     assert variables["PIP_CONFIG_FILE"] == "/dev/null"
     assert variables["PIP_INDEX_URL"] == SETTINGS.index_url
     assert variables["PIP_EXTRA_INDEX_URL"].split() == list(SETTINGS.extra_index_urls)
-    assert variables["TMPDIR"] == "/work/temporary"
+    assert variables["TMPDIR"] == "/large/temporary"
     assert not {"PIP_TARGET", "PIP_USER", "PIP_CONSTRAINT"} & set(variables)
     command = tool.fetch(Path("/venv"), Path("/requirements"), Path("/wheels"))
     assert "secret" not in " ".join(command)
